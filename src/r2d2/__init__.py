@@ -1,0 +1,26 @@
+"""R2D2 finds the tables of a data lake that are contained in others.
+
+>>> import r2d2
+>>> lake = r2d2.scan("path/to/lake")  # doctest: +SKIP
+>>> lake.edges().to_pandas()          # doctest: +SKIP
+
+Importing the package loads neither Spark nor Polars: the names below are looked up when they are used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from r2d2.api import Lake, open_state, scan
+
+__version__ = "0.1.0"
+__all__ = ["Lake", "__version__", "open_state", "scan"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from r2d2 import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'r2d2' has no attribute {name!r}")

@@ -1,0 +1,154 @@
+"""The parts put together: discovery, Spark, state and pipeline, for Python callers and for the CLI."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from r2d2.errors import TableError
+from r2d2.lake.discover import discover
+from r2d2.lake.read_metadata import read_metadata
+from r2d2.lake.table_profile import table_profile
+from r2d2.model.profile import TableProfile
+from r2d2.model.scan import Scan
+from r2d2.model.table import Discovery, Problem, Table
+from r2d2.pipeline import Profiled, Progress, Tools, run
+from r2d2.report.edges import Edges, standing_edges
+from r2d2.report.explain import Explanation, explain
+from r2d2.settings import Settings, load_settings
+from r2d2.state.store import StateStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
+
+
+class Lake:
+    """A scanned lake, as Python code and notebooks see it."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(table.name for table in self.scan.tables)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be scanned, and why."""
+        return self.scan.problems
+
+    def edges(self) -> Edges:
+        """The containment edges that stand."""
+        return Edges(tuple(standing_edges(self.scan)))
+
+    def explain(self, parent: str, child: str) -> Explanation:
+        """Why *child* is, may be or cannot be contained in *parent*."""
+        return explain(self.scan, parent=parent, child=child)
+
+    def to_pandas(self) -> Any:
+        """The edges as a DataFrame."""
+        return self.edges().to_pandas()
+
+    def _repr_html_(self) -> str:
+        return self.edges()._repr_html_()
+
+
+def scan(*roots: str | Path, spark: SparkSession | None = None, **settings: Any) -> Lake:
+    """Scan the lake under *roots*; settings by name as in docs/cli-reference.md. *spark* is used, never stopped."""
+    in_force = load_settings(settings)
+    return Lake(scan_lake([str(root) for root in roots], in_force, spark=spark))
+
+
+def open_state(state: str | Path = ".r2d2") -> Lake:
+    """The lake as the newest scan in *state* saw it."""
+    return Lake(StateStore(state).load())
+
+
+def silent(step: str, done: int, total: int | None) -> None:
+    """A progress that shows nothing."""
+
+
+def scan_lake(
+    roots: Sequence[str], settings: Settings, *, spark: SparkSession | None = None, progress: Progress = silent
+) -> Scan:
+    """Take the lake through the pipeline and keep the result in the state folder."""
+    store = StateStore(settings.state)
+    with store.locked():
+        known = store.load_if_any()
+        tools = Tools(discover=_discover, profile=_Profiler(known, spark))
+        found = run(roots, settings=settings, tools=tools, progress=progress)
+        return replace(found, run=store.save(found, keep=settings.keep_runs))
+
+
+def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> Discovery:
+    return discover(
+        roots,
+        include=settings.include,
+        exclude=settings.exclude,
+        folder_tables=settings.folder_table,
+        progress=lambda tables: progress("discover", tables, None),
+    )
+
+
+class _Profiler:
+    """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
+
+    def __init__(self, known: Scan | None, spark: SparkSession | None) -> None:
+        self._known = known
+        self._spark = spark
+
+    def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
+        done = self._unchanged(tables, settings)
+        progress("profile", len(done), len(tables))
+        changed = [table for table in tables if table.name not in done]
+        problems = self._read(changed, done, settings) if changed else []
+        kept = [done[table.name] for table in tables if table.name in done]
+        return Profiled([table for table, _ in kept], [profile for _, profile in kept], problems)
+
+    def _unchanged(self, tables: Sequence[Table], settings: Settings) -> dict[str, tuple[Table, TableProfile]]:
+        """What the last scan knows of tables whose files are the same."""
+        if self._known is None or any(
+            self._known.settings.get(name) != getattr(settings, name) for name in _SHAPE_PROFILES
+        ):
+            return {}
+        before = {t.name: (t, p) for t, p in zip(self._known.tables, self._known.profiles, strict=True)}
+        return {
+            table.name: (_with_row_groups(table, before[table.name][0]), before[table.name][1])
+            for table in tables
+            if table.name in before and before[table.name][0].version == table.version
+        }
+
+    def _read(
+        self, tables: Sequence[Table], done: dict[str, tuple[Table, TableProfile]], settings: Settings
+    ) -> list[Problem]:
+        from r2d2.engine.session import open_session
+        from r2d2.engine.tasks import run_tasks
+
+        with open_session(settings, self._spark) as spark:
+            metadata, problems = read_metadata(
+                tables, run_tasks=partial(run_tasks, spark), timeout_seconds=settings.footer_timeout
+            )
+        for table in tables:
+            if table.name in metadata:
+                try:
+                    done[table.name] = table_profile(
+                        table,
+                        metadata[table.name],
+                        ignore_case=settings.ignore_case,
+                        partition_types=settings.partition_types,
+                    )
+                except TableError as error:
+                    problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
+        return problems
+
+
+def _with_row_groups(table: Table, known: Table) -> Table:
+    row_groups = {file.path: file.row_groups for file in known.files}
+    return replace(table, files=tuple(replace(f, row_groups=row_groups[f.path]) for f in table.files))

@@ -1,0 +1,1 @@
+"""What the user types (DESIGN: a contract; extend it, do not rename)."""

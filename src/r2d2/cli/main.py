@@ -1,0 +1,55 @@
+"""The command `r2d2`: where errors become one sentence and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from r2d2 import __version__
+from r2d2.cli import commands
+from r2d2.errors import R2D2Error
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Settings may also stand in r2d2.toml, or in the environment as R2D2_NAME.",
+)
+@click.version_option(__version__, prog_name="r2d2")
+def cli() -> None:
+    """Find the tables of a data lake that are contained in others."""
+
+
+for command in commands.ALL:
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 something needs a look, 2 the user can fix it, 130 interrupted."""
+    sys.exit(run(lambda: cli.main(args=arguments, prog_name="r2d2", standalone_mode=False)))
+
+
+def run(call: Callable[[], Any]) -> int:
+    """The exit code of a command; its error, if any, is one sentence on stderr. A bug keeps its traceback."""
+    try:
+        return int(call() or 0)
+    except R2D2Error as error:
+        print(f"r2d2: {error}", file=sys.stderr)
+        return error.exit_code
+    except click.exceptions.Abort:
+        return _interrupted()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except BrokenPipeError:  # the reader of our output has gone: `r2d2 edges | head`
+        sys.stderr.close()
+        return 0
+
+
+def _interrupted() -> int:
+    print("r2d2: interrupted; the state is as it was before", file=sys.stderr)
+    return 130

@@ -1,0 +1,124 @@
+"""How results look on a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from r2d2.cli.output import bytes_for_people, console, print_csv, print_json, print_json_list, print_table, printable
+from r2d2.model.evidence import Verdict
+from r2d2.model.scan import FunnelLine, Scan
+from r2d2.report.edges import EDGE_FIELDS, EdgeRow, as_dict
+from r2d2.report.explain import Explanation
+
+_STEPS = {
+    "discover": "tables found",
+    "profile": "with readable metadata",
+    "build_schema_graph": "pairs where one schema holds the other",
+    "prune_by_minmax": "not ruled out by ranges, nulls or counts",
+}
+_MOST_PROBLEMS = 20
+
+
+def show_scan(scan: Scan, *, state: str, as_json: bool) -> None:
+    """The funnel, the problems, and where the rest is."""
+    if as_json:
+        print_json(scan_as_dict(scan, state))
+        return
+    out = console()
+    size = bytes_for_people(scan.size_bytes)
+    out.print(f"[bold]{len(scan.tables):,} tables[/], {scan.rows:,} rows, {size}")
+    print_table(
+        "Funnel", ("step", "left", "", "dropped", "seconds"), map(_funnel_row, scan.funnel), ("left", "seconds")
+    )
+    show_problems(scan)
+    out.print(
+        f"Kept in {state}. Next: [bold]r2d2 edges[/] lists the pairs, [bold]r2d2 explain PARENT CHILD[/] says why."
+    )
+
+
+def _funnel_row(line: FunnelLine) -> tuple[str, ...]:
+    dropped = ", ".join(f"{count:,} by {rule}" for rule, count in line.dropped.items())
+    meaning = f"{line.unit}: {_STEPS.get(line.step, '')}"
+    return line.step, f"{line.left:,}", meaning, dropped, f"{line.seconds:.2f}"
+
+
+def scan_as_dict(scan: Scan, state: str) -> dict[str, Any]:
+    """The JSON shape of `r2d2 scan --json`."""
+    assert scan.graph is not None and scan.schema_graph is not None
+    return {
+        "run": scan.run,
+        "state": state,
+        "roots": list(scan.roots),
+        "tables": len(scan.tables),
+        "rows": scan.rows,
+        "size_bytes": scan.size_bytes,
+        "edges": len(scan.graph),
+        "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
+        "schema_operations": asdict(scan.schema_graph.operations),
+        "problems": [asdict(problem) for problem in scan.problems],
+    }
+
+
+def show_problems(scan: Scan) -> None:
+    """What was not scanned, the worst first."""
+    out = console()
+    order = {"unreadable": 0, "unsupported": 1, "notice": 2}
+    problems = sorted(scan.problems, key=lambda problem: order.get(problem.kind, 3))
+    for problem in problems[:_MOST_PROBLEMS]:
+        style = {"unreadable": "red", "unsupported": "yellow"}.get(problem.kind, "dim")
+        out.print(f"[{style}]{problem.kind}[/] ", end="")
+        out.print(printable(f"{problem.where}: {problem.because}"), markup=False)
+        if problem.hint and problem.kind == "unreadable":
+            out.print(printable(f"  Hint: {problem.hint}"), markup=False)
+    if len(problems) > _MOST_PROBLEMS:
+        out.print(f"… and {len(problems) - _MOST_PROBLEMS:,} more: `r2d2 scan --json` and the state's problems.parquet")
+
+
+def show_edges(rows: Iterable[EdgeRow], form: str, most: int | None = None) -> None:
+    """Pairs of tables in one of three forms."""
+    if form == "json":
+        print_json_list(map(as_dict, rows))
+    elif form == "csv":
+        print_csv(EDGE_FIELDS, map(as_dict, rows))
+    else:
+        _edge_table(iter(rows), most)
+
+
+def _edge_table(rows: Iterator[EdgeRow], most: int | None) -> None:
+    first = list(islice(rows, most))
+    columns = ("parent", "child", "verdict", "child rows", "parent rows", "because")
+    cells = ((r.parent, r.child, r.verdict, f"{r.child_rows:,}", f"{r.parent_rows:,}", r.because) for r in first)
+    print_table(f"Containment edges ({len(first):,})", columns, cells, ("child rows", "parent rows"))
+    left = sum(1 for _ in rows)
+    if left:
+        console().print(f"… and {left:,} more: [bold]r2d2 edges[/]")
+
+
+def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
+    """The evidence trail of one pair."""
+    if as_json:
+        print_json(explanation_as_dict(explanation))
+        return
+    out = console()
+    says = {
+        Verdict.IMPOSSIBLE: "is not contained in",
+        Verdict.POSSIBLE: "may be contained in",
+        Verdict.PROVEN: "is contained in",
+    }[explanation.verdict]
+    out.print(printable(f"{explanation.child} {says} {explanation.parent}"), markup=False, style="bold")
+    for evidence in explanation.trail:
+        out.print(printable(f"  {evidence.check}: {evidence.verdict}, {evidence.because}"), markup=False)
+
+
+def explanation_as_dict(explanation: Explanation) -> Mapping[str, Any]:
+    """The JSON shape of `r2d2 explain --json`."""
+    return {
+        "parent": explanation.parent,
+        "child": explanation.child,
+        "verdict": str(explanation.verdict),
+        "because": explanation.because,
+        "trail": [asdict(evidence) | {"verdict": str(evidence.verdict)} for evidence in explanation.trail],
+    }

@@ -1,0 +1,106 @@
+"""The Spark session: an embedded one with settings that fit the machine, a cluster's, or the caller's own.
+
+A session that we did not start is never stopped or reconfigured.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from r2d2.engine.java import java_home
+from r2d2.errors import UserError
+from r2d2.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_QUIET_LOG = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
+# The Python gateway's own level: where it differs from the root's, Spark announces that it changes it.
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+
+
+@contextmanager
+def open_session(settings: Settings, given: SparkSession | None = None) -> Iterator[SparkSession]:
+    """The session to work with; stopped at the end only if it was started here."""
+    if given is not None:
+        yield given
+        return
+    session, ours = _remote(settings) if settings.remote else _embedded(settings)
+    try:
+        yield session
+    finally:
+        if ours:
+            session.stop()
+
+
+def _import_spark() -> type[SparkSession]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise UserError("PySpark is not installed", hint="pip install 'r2d2-lake[local]'") from error
+    return SparkSession
+
+
+def _remote(settings: Settings) -> tuple[SparkSession, bool]:
+    session = _import_spark().builder.remote(settings.remote).getOrCreate()
+    return session, True
+
+
+def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
+    builder = _import_spark()
+    running = builder.getActiveSession()
+    if running is not None:  # spark-submit, a notebook
+        return running, False
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
+    os.environ["JAVA_HOME"] = str(java_home())
+    scratch = Path(tempfile.mkdtemp(prefix="r2d2-spark-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    configured = builder.builder.master(settings.master).appName("r2d2")
+    for name, value in _configuration(settings, scratch).items():
+        configured = configured.config(name, value)
+    return configured.getOrCreate(), True
+
+
+def _configuration(settings: Settings, scratch: Path) -> dict[str, str]:
+    log = scratch / "log4j2.properties"
+    log.write_text(_QUIET_LOG)
+    local = settings.master.startswith("local")
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}"
+    here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"} if local else {}
+    return here | {
+        "spark.ui.enabled": "false",  # it is open to all and can kill jobs (HAZARDS 37)
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": settings.driver_memory or _driver_memory(),
+        "spark.driver.maxResultSize": "0",
+        "spark.driver.extraJavaOptions": java,
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
+    }
+
+
+def _driver_memory() -> str:
+    """A quarter of the machine, 1 to 4 GB: the JVM only moves blocks, the work is done in Python workers."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return "1g"
+    return f"{min(4, max(1, total // 4 // 2**30))}g"

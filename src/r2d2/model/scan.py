@@ -1,0 +1,64 @@
+"""What a run has found so far. Each step takes one and returns one that knows more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from r2d2.model.graph import ContainmentGraph, SchemaGraph
+from r2d2.model.profile import TableProfile
+from r2d2.model.table import Problem, Table
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelLine:
+    """One step of the funnel: what was left after it, what it dropped and why, and how long it took."""
+
+    step: str
+    left: int
+    unit: str  # "tables" or "edges"
+    seconds: float
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A lake as far as the steps have come. Tables, profiles and table numbers run in the same order."""
+
+    roots: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    overlaps: frozenset[tuple[str, str]] = frozenset()
+    profiles: tuple[TableProfile, ...] = ()
+    schema_graph: SchemaGraph | None = None
+    graph: ContainmentGraph | None = None
+    funnel: tuple[FunnelLine, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)  # those it was made with
+    run: str = ""  # the name under which the state keeps it
+
+    @cached_property
+    def number_of(self) -> Mapping[str, int]:
+        """The number of each table by name, and by its aliases."""
+        names = {alias: number for number, table in enumerate(self.tables) for alias in table.aliases}
+        return names | {table.name: number for number, table in enumerate(self.tables)}
+
+    @property
+    def bag(self) -> bool:
+        """Whether copies of a row were counted."""
+        return bool(self.settings.get("bag"))
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether something could not be scanned."""
+        return any(problem.needs_a_look for problem in self.problems)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables."""
+        return sum(profile.rows for profile in self.profiles)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all tables."""
+        return sum(profile.size_bytes for profile in self.profiles)

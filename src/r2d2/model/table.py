@@ -1,0 +1,78 @@
+"""A table as it lies in the lake: which files, where, in which version."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One file of a table. `partition` holds what the folder names say, as written there."""
+
+    path: str  # absolute
+    size_bytes: int
+    modified_ns: int
+    identity: tuple[int, int]  # device and inode: one physical file, whatever its name
+    partition: tuple[tuple[str, str | None], ...] = ()  # (column, raw value); None is Hive's null
+    row_groups: tuple[tuple[int, int], ...] = ()  # rows and bytes of each, once its metadata was read
+
+    @property
+    def rows(self) -> int:
+        """Rows of the file, once its metadata was read."""
+        return sum(rows for rows, _ in self.row_groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: its name is its path below the lake root, with `/`."""
+
+    name: str
+    source: str  # which kind of source reads it: "parquet", …
+    location: str  # absolute path of its folder or file
+    files: tuple[DataFile, ...]
+    aliases: tuple[str, ...] = ()  # other names of the same physical table
+    unexplained: tuple[str, ...] = ()  # files in its folder that are no part of it: never deletable
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all its files."""
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def version(self) -> str:
+        """A fingerprint of the files, their sizes and times: equal means nobody wrote to it."""
+        lines = sorted(f"{file.path}\0{file.size_bytes}\0{file.modified_ns}" for file in self.files)
+        return hashlib.sha256("\n".join([self.location, *lines]).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the lake that was not taken for a table, or a table that cannot be used, and why."""
+
+    where: str  # table name, or path below the root
+    because: str
+    hint: str = ""
+    kind: str = "unreadable"  # unreadable | unsupported | notice
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether the run should end with exit code 1: something was left out that may matter."""
+        return self.kind == "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What was found under the roots."""
+
+    roots: tuple[str, ...]
+    tables: tuple[Table, ...]
+    problems: tuple[Problem, ...] = ()
+    overlaps: frozenset[tuple[str, str]] = field(default_factory=frozenset)  # pairs that share files or nest
+
+    def without(self, names: Iterable[str], problems: Iterable[Problem]) -> Discovery:
+        """The same less some tables, with the problems that took them out."""
+        gone = set(names)
+        kept = tuple(table for table in self.tables if table.name not in gone)
+        return Discovery(self.roots, kept, (*self.problems, *problems), self.overlaps)

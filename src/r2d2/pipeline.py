@@ -1,0 +1,109 @@
+"""Start reading here: the steps, in order, and `run`, which takes a lake through them.
+
+A step takes what is known so far and returns it with more known or fewer edges; every edge it drops keeps its
+reason. What touches files or Spark comes in as `Tools`, so that the steps themselves only decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple, Protocol
+
+from r2d2.model.profile import TableProfile
+from r2d2.model.scan import FunnelLine, Scan
+from r2d2.model.table import Discovery, Problem, Table
+from r2d2.settings import Settings
+from r2d2.steps.build_schema_graph import build_schema_graph
+from r2d2.steps.prune_by_minmax import prune_by_minmax
+
+
+class Progress(Protocol):
+    """Told how far a step is; the CLI draws it, tests collect it."""
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """*done* of *total* (None: not known yet)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """Tables whose metadata could be had, with it, and the problems of the others."""
+
+    tables: Sequence[Table]
+    profiles: Sequence[TableProfile]
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What the pipeline needs of the world."""
+
+    discover: Callable[[Sequence[str], Settings, Progress], Discovery]
+    profile: Callable[[Sequence[Table], Settings, Progress], Profiled]
+
+
+def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """Which tables are there?"""
+    found = tools.discover(scan.roots, settings, progress)
+    return replace(scan, roots=found.roots, tables=found.tables, problems=found.problems, overlaps=found.overlaps)
+
+
+def _profile(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """What does their metadata say?"""
+    profiled = tools.profile(scan.tables, settings, progress)
+    return replace(
+        scan,
+        tables=tuple(profiled.tables),
+        profiles=tuple(profiled.profiles),
+        problems=(*scan.problems, *profiled.problems),
+    )
+
+
+def _build_schema_graph(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """Whose columns hold whose?"""
+    return replace(scan, schema_graph=build_schema_graph(scan.profiles))
+
+
+def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """Which of these pairs do ranges, nulls and counts rule out?"""
+    assert scan.schema_graph is not None
+    pruned = prune_by_minmax(scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, bag=scan.bag)
+    return replace(scan, graph=pruned)
+
+
+class Step(NamedTuple):
+    """A name for people, and what it does."""
+
+    name: str
+    run: Callable[[Scan, Tools, Settings, Progress], Scan]
+
+
+STEPS = (
+    Step("discover", _discover),
+    Step("profile", _profile),
+    Step("build_schema_graph", _build_schema_graph),
+    Step("prune_by_minmax", _prune_by_minmax),
+)
+
+
+def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Progress) -> Scan:
+    """Take the lake under *roots* through every step."""
+    scan = Scan(roots=tuple(roots), settings=asdict(settings))
+    for step in STEPS:
+        progress(step.name, 0, None)
+        started = time.perf_counter()
+        scan = step.run(scan, tools, settings, progress)
+        line = _funnel_line(step.name, scan, time.perf_counter() - started)
+        progress(step.name, line.left, line.left)
+        scan = replace(scan, funnel=(*scan.funnel, line))
+    return scan
+
+
+def _funnel_line(step: str, scan: Scan, seconds: float) -> FunnelLine:
+    """What is left after a step: tables at first, then edges."""
+    if scan.graph is not None:
+        return FunnelLine(step, len(scan.graph), "edges", seconds, scan.graph.dropped)
+    if scan.schema_graph is not None:
+        return FunnelLine(step, scan.schema_graph.edge_count, "edges", seconds)
+    return FunnelLine(step, len(scan.tables), "tables", seconds)

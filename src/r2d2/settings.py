@@ -1,0 +1,209 @@
+"""Every setting, once: default, help and check. Options, `r2d2.toml`, environment and docs are made from it.
+
+Later wins: default < `r2d2.toml` < environment `R2D2_*` < option on the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from r2d2.errors import UserError
+
+CONFIG_FILE = "r2d2.toml"
+
+Check = Callable[[Any], str | None]  # what is wrong with a value, or None
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One setting as it is declared."""
+
+    name: str
+    type: Any  # str, int, float, bool, or tuple[str, ...] for one that may be given several times
+    default: Any
+    help: str
+    commands: tuple[str, ...]  # which commands have it as an option; empty: all
+    metavar: str
+    check: Check | None
+
+    @property
+    def option(self) -> str:
+        """The option on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return "R2D2_" + self.name.upper()
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it may be given several times."""
+        return bool(self.type == tuple[str, ...])
+
+
+def _setting(
+    default: Any, help: str, *, commands: Iterable[str] = (), metavar: str = "", check: Check | None = None
+) -> Any:
+    metadata = {"help": help, "commands": tuple(commands), "metavar": metavar, "check": check}
+    return field(default=default, metadata=metadata)
+
+
+def _at_least(least: float) -> Check:
+    return lambda value: None if value >= least else f"must be at least {least}"
+
+
+def _one_of(*words: str) -> Check:
+    return lambda value: None if value in words else f"must be one of {', '.join(words)}"
+
+
+_SCANS = ("scan", "demo")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values in force."""
+
+    state: str = _setting(".r2d2", "folder that keeps what a scan found", metavar="DIR")
+    include: tuple[str, ...] = _setting(
+        (), "only tables whose name matches; may be repeated", commands=["scan"], metavar="GLOB"
+    )
+    exclude: tuple[str, ...] = _setting(
+        (), "leave out tables whose name matches; may be repeated", commands=["scan"], metavar="GLOB"
+    )
+    folder_table: tuple[str, ...] = _setting(
+        (),
+        "a folder whose name matches is one table, whatever its files are called; may be repeated",
+        commands=["scan"],
+        metavar="GLOB",
+    )
+    ignore_case: bool = _setting(False, "columns whose names differ in case only are the same", commands=["scan"])
+    partition_types: str = _setting(
+        "infer",
+        "values in partition folders: infer (whole numbers and dates, if all of them are) or string",
+        commands=["scan"],
+        metavar="infer|string",
+        check=_one_of("infer", "string"),
+    )
+    bag: bool = _setting(False, "count copies: a child may not have more of a row than its parent", commands=["scan"])
+    footer_timeout: float = _setting(
+        30.0,
+        "seconds one file's metadata may take before its table is called unreadable",
+        commands=["scan"],
+        metavar="SECONDS",
+        check=_at_least(0.1),
+    )
+    master: str = _setting(
+        "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…", commands=_SCANS, metavar="URL"
+    )
+    remote: str = _setting("", "a Spark Connect server to use instead: sc://…", commands=_SCANS, metavar="URL")
+    driver_memory: str = _setting(
+        "",
+        "memory of an embedded Spark, such as 2g; by default a quarter of the machine's, 1g to 4g",
+        commands=_SCANS,
+        metavar="SIZE",
+    )
+    keep_runs: int = _setting(
+        2, "how many finished scans the state folder keeps", commands=["scan"], metavar="N", check=_at_least(1)
+    )
+
+
+def declarations() -> tuple[Declaration, ...]:
+    """Every setting, in the order of this file."""
+    types = get_type_hints(Settings)
+    return tuple(
+        Declaration(name=f.name, type=types[f.name], default=f.default, **f.metadata) for f in fields(Settings)
+    )
+
+
+def load_settings(
+    given: Mapping[str, Any] | None = None,
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings in force; *given* are those from the command line or from code."""
+    values = _from_file((folder or Path.cwd()) / CONFIG_FILE)
+    values |= _from_environment(os.environ if environment is None else environment)
+    values |= {name: value for name, value in (given or {}).items() if value is not None}
+    return _checked(values)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {error}", hint="it is a TOML file: name = value") from error
+    known = {declaration.name: declaration for declaration in declarations()}
+    for name in content:
+        if name not in known:
+            raise UserError(f"{path} has a setting {name!r} that does not exist", hint=_nearest(name, known))
+    return {name: _typed(known[name], value, str(path)) for name, value in content.items()}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        declaration.name: _typed(
+            declaration, _parsed(declaration, environment[declaration.variable]), declaration.variable
+        )
+        for declaration in declarations()
+        if declaration.variable in environment
+    }
+
+
+def _parsed(declaration: Declaration, text: str) -> Any:
+    """A value out of the environment, where everything is text."""
+    if declaration.repeats:
+        return [part for part in text.split(os.pathsep) if part]
+    if declaration.type is bool:
+        words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
+        return words.get(text.lower(), text)
+    if declaration.type in (int, float):
+        try:
+            return declaration.type(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _typed(declaration: Declaration, value: Any, where: str) -> Any:
+    if declaration.repeats:
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+    elif declaration.type is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    elif type(value) is declaration.type:
+        return value
+    wanted = (
+        "a list of text"
+        if declaration.repeats
+        else {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}[
+            declaration.type.__name__
+        ]
+    )
+    raise UserError(f"{declaration.name} in {where} must be {wanted}, not {value!r}", hint=declaration.help)
+
+
+def _checked(values: Mapping[str, Any]) -> Settings:
+    for declaration in declarations():
+        if declaration.check and declaration.name in values:
+            wrong = declaration.check(values[declaration.name])
+            if wrong:
+                raise UserError(f"{declaration.option} {wrong}, not {values[declaration.name]}", hint=declaration.help)
+    return replace(Settings(), **values)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else "docs/cli-reference.md lists the settings"

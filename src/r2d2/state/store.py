@@ -1,0 +1,155 @@
+"""The state folder: finished runs, a pointer to the newest, a key, a lock.
+
+A run is written beside the others under a temporary name, renamed when whole, and only then pointed to. Whatever
+stops it half-way, the state stays as it was before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from r2d2.errors import StateError
+from r2d2.model.scan import Scan
+from r2d2.state.tables import read_scan, write_scan
+
+FORMAT = 1
+_UNFINISHED = ".unfinished-"
+
+
+class StateStore:
+    """One state folder."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._runs = self.folder / "runs"
+        self._pointer = self.folder / "current"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for writing; a second writer is refused, not made to wait."""
+        self._prepare()
+        with open(self.folder / "lock", "a+") as lock:
+            _lock_or_refuse(lock.fileno(), self.folder)
+            yield
+
+    def load(self) -> Scan:
+        """The newest finished scan."""
+        scan = self.load_if_any()
+        if scan is None:
+            raise StateError(
+                f"there is no scan in {self.folder}", hint="run `r2d2 scan LAKE` first, or give --state DIR"
+            )
+        return scan
+
+    def load_if_any(self) -> Scan | None:
+        """The newest finished scan, if there is one."""
+        run = self._current()
+        return read_scan(self._runs / run) if run else None
+
+    def save(self, scan: Scan, *, keep: int) -> str:
+        """Write *scan* as the newest run, keep the last *keep* runs; its name. Call it with the lock held."""
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+        unfinished = self._runs / (_UNFINISHED + name)
+        unfinished.mkdir(parents=True)
+        write_scan(scan, unfinished)
+        for path in unfinished.iterdir():
+            _sync(path)
+        unfinished.rename(self._runs / name)
+        _sync(self._runs)
+        _write_atomically(self._pointer, name)
+        self._forget_old(name, keep)
+        return name
+
+    @property
+    def newest(self) -> Path:
+        """The folder of the newest finished scan."""
+        run = self._current()
+        if not run:
+            raise StateError(f"there is no scan in {self.folder}", hint="run `r2d2 scan LAKE` first")
+        return self._runs / run
+
+    def key(self) -> bytes:
+        """The secret that row hashes of this state are keyed with."""
+        return bytes.fromhex((self.folder / "key").read_text().strip())
+
+    def _prepare(self) -> None:
+        """Make the folder, or see that it is one of ours."""
+        self._check_format()
+        try:
+            self._runs.mkdir(parents=True, exist_ok=True)
+            if not (self.folder / "key").exists():
+                _write_atomically(self.folder / "key", secrets.token_hex(32), mode=0o600)
+            if not (self.folder / "format.json").exists():
+                _write_atomically(self.folder / "format.json", json.dumps({"format": FORMAT}))
+        except OSError as error:
+            raise StateError(
+                f"cannot write the state folder {self.folder} ({error.strerror})", hint="give another with --state DIR"
+            ) from error
+
+    def _check_format(self) -> None:
+        path = self.folder / "format.json"
+        if path.exists():
+            try:
+                found = json.loads(path.read_text("utf-8"))["format"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise StateError(f"{path} is damaged", hint="give another folder with --state DIR") from error
+            if found != FORMAT:
+                raise StateError(
+                    f"the state in {self.folder} is of format {found}; this version writes format {FORMAT}",
+                    hint="scan into a new folder with --state DIR, or use the version that wrote it",
+                )
+        elif self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / "runs").is_dir():
+            raise StateError(f"{self.folder} is not a state folder", hint="give an empty or new one with --state DIR")
+
+    def _current(self) -> str | None:
+        self._check_format()
+        try:
+            return self._pointer.read_text("utf-8").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def _forget_old(self, newest: str, keep: int) -> None:
+        """Remove runs beyond the last *keep*, and what interrupted ones left."""
+        finished = sorted(path.name for path in self._runs.iterdir() if not path.name.startswith(_UNFINISHED))
+        older = [name for name in finished if name != newest]
+        gone = older[: max(0, len(older) - (keep - 1))]
+        left_over = [path.name for path in self._runs.iterdir() if path.name.startswith(_UNFINISHED)]
+        for name in (*gone, *left_over):
+            shutil.rmtree(self._runs / name)
+
+
+def _lock_or_refuse(descriptor: int, folder: Path) -> None:
+    """An advisory lock that the system drops with the process, however it ends."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise StateError(
+            f"another r2d2 is writing to {folder}", hint="wait for it to end, or give this one its own --state DIR"
+        ) from error
+
+
+def _write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
+    temporary = path.with_name(path.name + ".new")
+    with open(temporary, "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, mode)) as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,210 @@
+"""A scan as Parquet and JSON files that pandas and DuckDB read too.
+
+Pairs that were dropped are not written: family edges and profiles say which they are and why, and there may be a
+hundred million of them. `r2d2 edges --all` lists them.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from r2d2.errors import StateError
+from r2d2.model.graph import ContainmentGraph, SchemaGraph, SchemaOperations
+from r2d2.model.profile import ColumnStats, TableProfile
+from r2d2.model.scan import FunnelLine, Scan
+from r2d2.model.schema import Column, Schema
+from r2d2.model.table import DataFile, Problem, Table
+from r2d2.model.values import from_text, show, to_text
+
+Row = tuple[Any, ...]  # one row of a file, in the order of its schema
+
+_PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
+_TABLES = pa.schema(
+    [
+        ("table", pa.uint32()),
+        ("name", pa.string()),
+        ("source", pa.string()),
+        ("location", pa.string()),
+        ("version", pa.string()),
+        ("rows", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("family", pa.uint32()),
+        ("aliases", pa.list_(pa.string())),
+        ("unexplained", pa.list_(pa.string())),
+    ]
+)
+_FILES = pa.schema(
+    [
+        ("table", pa.uint32()),
+        ("path", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("modified_ns", pa.int64()),
+        ("device", pa.uint64()),
+        ("inode", pa.uint64()),
+        ("partition", _PAIRS),
+        ("row_group_rows", pa.list_(pa.int64())),
+        ("row_group_bytes", pa.list_(pa.int64())),
+    ]
+)
+_COLUMNS = pa.schema(
+    [
+        ("table", pa.uint32()),
+        ("column", pa.string()),
+        ("path", pa.list_(pa.string())),
+        ("type", pa.string()),
+        ("nulls", pa.int64()),
+        ("low", pa.string()),
+        ("high", pa.string()),
+        ("low_exact", pa.bool_()),
+        ("high_exact", pa.bool_()),
+        ("low_key", pa.string()),
+        ("high_key", pa.string()),
+    ]
+)
+_FAMILY_EDGES = pa.schema([("parent_family", pa.uint32()), ("child_family", pa.uint32())])
+_EDGES = pa.schema([("parent", pa.uint32()), ("child", pa.uint32())])
+_PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hint", "kind")])
+
+
+def write_scan(scan: Scan, folder: Path) -> None:
+    """Write every part of *scan* into *folder*."""
+    assert scan.schema_graph is not None and scan.graph is not None
+    family_of = scan.schema_graph.family_of
+    numbered = _numbered(scan)
+    _write(folder, "tables", _TABLES, (_table_row(n, t, p, family_of[n]) for n, t, p in numbered))
+    _write(folder, "files", _FILES, (_file_row(n, file) for n, t, _ in numbered for file in t.files))
+    _write(folder, "columns", _COLUMNS, (row for n, _, p in numbered for row in _column_rows(n, p)))
+    _write_arrays(folder, "family_edges", _FAMILY_EDGES, scan.schema_graph.parents, scan.schema_graph.children)
+    _write_arrays(folder, "edges", _EDGES, scan.graph.parents, scan.graph.children)
+    _write(folder, "problems", _PROBLEMS, [(p.where, p.because, p.hint, p.kind) for p in scan.problems])
+    summary = {
+        "roots": scan.roots,
+        "settings": dict(scan.settings),
+        "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
+        "schema_operations": asdict(scan.schema_graph.operations),
+        "step": scan.graph.step,
+        "dropped": dict(scan.graph.dropped),
+        "overlaps": sorted(scan.overlaps),
+    }
+    (folder / "run.json").write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
+
+
+def read_scan(folder: Path) -> Scan:
+    """The scan that `write_scan` wrote."""
+    try:
+        summary = json.loads((folder / "run.json").read_text("utf-8"))
+        return _assemble(folder, summary)
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise StateError(
+            f"the scan in {folder} cannot be read ({type(error).__name__}: {error})", hint="scan the lake again"
+        ) from error
+
+
+def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
+    rows = _read(folder, "tables")
+    tables = _tables(rows, _read(folder, "files"))
+    families: defaultdict[int, array[int]] = defaultdict(lambda: array("I"))
+    for number, *_, family, _, _ in rows:
+        families[family].append(number)
+    names = tuple(table.name for table in tables)
+    graph = ContainmentGraph(names, *_read_arrays(folder, "edges"), summary["step"], summary["dropped"])
+    schema_graph = SchemaGraph(
+        names,
+        tuple(families[number] for number in range(len(families))),
+        *_read_arrays(folder, "family_edges"),
+        SchemaOperations(**summary["schema_operations"]),
+    )
+    return Scan(
+        roots=tuple(summary["roots"]),
+        tables=tables,
+        problems=tuple(Problem(*row) for row in _read(folder, "problems")),
+        overlaps=frozenset((a, b) for a, b in summary["overlaps"]),
+        profiles=_profiles(rows, _read(folder, "columns")),
+        schema_graph=schema_graph,
+        graph=graph,
+        funnel=tuple(FunnelLine(**line) for line in summary["funnel"]),
+        settings=summary["settings"],
+        run=folder.name,
+    )
+
+
+def _numbered(scan: Scan) -> list[tuple[int, Table, TableProfile]]:
+    return [(n, t, p) for n, (t, p) in enumerate(zip(scan.tables, scan.profiles, strict=True))]
+
+
+def _table_row(number: int, table: Table, profile: TableProfile, family: int) -> Row:
+    where = (number, table.name, table.source, table.location, table.version)
+    return *where, profile.rows, profile.size_bytes, family, table.aliases, table.unexplained
+
+
+def _file_row(number: int, file: DataFile) -> Row:
+    partition = [{"key": key, "value": value} for key, value in file.partition]
+    rows, sizes = [rows for rows, _ in file.row_groups], [size for _, size in file.row_groups]
+    return number, file.path, file.size_bytes, file.modified_ns, *file.identity, partition, rows, sizes
+
+
+def _column_rows(number: int, profile: TableProfile) -> Iterator[Row]:
+    for column, (nulls, low, high, *exact) in zip(profile.schema.columns, profile.stats, strict=True):
+        shown = [None if bound is None else show(bound, column.type_name) for bound in (low, high)]
+        keys = to_text(low), to_text(high)
+        yield number, str(column), column.token, column.type_name, nulls, *shown, *exact, *keys
+
+
+def _tables(rows: Iterable[Row], file_rows: Iterable[Row]) -> tuple[Table, ...]:
+    files: defaultdict[int, list[DataFile]] = defaultdict(list)
+    for number, path, size, modified, device, inode, pairs, group_rows, group_bytes in file_rows:
+        partition = tuple((pair["key"], pair["value"]) for pair in pairs)
+        row_groups = tuple(zip(group_rows, group_bytes, strict=True))
+        files[number].append(DataFile(path, size, modified, (device, inode), partition, row_groups))
+    return tuple(
+        Table(name, source, location, tuple(files[number]), tuple(aliases), tuple(unexplained))
+        for number, name, source, location, _, _, _, _, aliases, unexplained in rows
+    )
+
+
+def _profiles(rows: Iterable[Row], column_rows: Iterable[Row]) -> tuple[TableProfile, ...]:
+    """The profiles; equal columns and schemas are shared, since there are few different ones."""
+    columns: defaultdict[int, list[Column]] = defaultdict(list)
+    stats: defaultdict[int, list[ColumnStats]] = defaultdict(list)
+    known: dict[Column, Column] = {}
+    for number, _, path, type_name, nulls, _, _, low_exact, high_exact, low, high in column_rows:
+        column = Column(tuple(path), type_name)
+        columns[number].append(known.setdefault(column, column))
+        stats[number].append(ColumnStats(nulls, from_text(low), from_text(high), low_exact, high_exact))
+    schemas: dict[Schema, Schema] = {}
+    profiles = []
+    for number, name, _, _, _, table_rows, size, *_ in rows:
+        schema = Schema(tuple(columns[number]))
+        schema = schemas.setdefault(schema, schema)
+        profiles.append(TableProfile(name, schema, table_rows, size, tuple(stats[number])))
+    return tuple(profiles)
+
+
+def _write(folder: Path, name: str, schema: pa.Schema, rows: Iterable[Row]) -> None:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / f"{name}.parquet", compression="zstd")
+
+
+def _write_arrays(folder: Path, name: str, schema: pa.Schema, *columns: array[int]) -> None:
+    arrays = [pa.Array.from_buffers(pa.uint32(), len(column), [None, pa.py_buffer(column)]) for column in columns]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / f"{name}.parquet", compression="zstd")
+
+
+def _read(folder: Path, name: str) -> list[Row]:
+    return list(zip(*pq.read_table(folder / f"{name}.parquet").to_pydict().values(), strict=True))
+
+
+def _read_arrays(folder: Path, name: str) -> tuple[array[int], array[int]]:
+    table = pq.read_table(folder / f"{name}.parquet")
+    first, second = (array("I", column.to_numpy().tobytes()) for column in table.columns)
+    return first, second

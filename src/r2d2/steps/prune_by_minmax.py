@@ -1,0 +1,189 @@
+"""Drop the pairs that column ranges, nulls or row counts rule out (MMP, section 4.2).
+
+Every rule has one shape: a number of the parent must not exceed a number of the child (see `bounds`). The pairs
+of many families are judged at once, on arrays, column by column, the most telling column first; what is ruled
+out is not looked at again. `compare_profiles` says the same of one pair, in words: it is the oracle of this
+fast form and the answer to "why?".
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from r2d2.model.graph import ContainmentGraph, SchemaGraph
+from r2d2.model.profile import TableProfile
+from r2d2.steps.bounds import HIGH, LOW, RULE_OF_NUMBER, RULES, Ints, LakeBounds, lake_bounds
+
+PAIRS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Some pairs that nothing ruled out, as table numbers."""
+
+    parents: Ints
+    children: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedPairs:
+    """Some pairs that were ruled out: table numbers, rule, and the child's column (-1: the table as a whole)."""
+
+    parents: Ints
+    children: Ints
+    rules: Ints  # positions in RULES
+    columns: Ints  # positions in the child's schema
+
+
+def prune_by_minmax(
+    graph: SchemaGraph,
+    *,
+    profiles: Sequence[TableProfile],
+    overlaps: frozenset[tuple[str, str]] = frozenset(),
+    bag: bool = False,
+) -> ContainmentGraph:
+    """The pairs of the schema graph that nothing in the profiles rules out; never drops a true one.
+
+    *overlaps* are pairs that share files or lie in one another: they are no evidence of a copy (HAZARDS 1).
+    With *bag*, a child with more rows than the parent goes too.
+    """
+    dropped: Counter[str] = Counter()
+    parents, children = [], []
+    for standing, ruled_out in judge_pairs(graph, profiles=profiles, overlaps=overlaps, bag=bag):
+        parents.append(standing.parents)
+        children.append(standing.children)
+        dropped.update({RULES[rule]: int((ruled_out.rules == rule).sum()) for rule in range(len(RULES))})
+    return _as_graph(graph.tables, parents, children, dropped)
+
+
+def judge_pairs(
+    graph: SchemaGraph,
+    *,
+    profiles: Sequence[TableProfile],
+    overlaps: frozenset[tuple[str, str]] = frozenset(),
+    bag: bool = False,
+) -> Iterator[tuple[Standing, DroppedPairs]]:
+    """Every pair of the schema graph, about PAIRS_AT_ONCE at a time: those that stand and those that do not."""
+    bounds = lake_bounds(profiles, bag=bag)
+    shared = _both_directions(overlaps, graph.tables)
+    for pairs in _spread(graph):
+        yield _judge(pairs, bounds, shared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Pairs of tables, and of which family edge each is one."""
+
+    parents: Ints
+    children: Ints
+    edge: Ints  # pair by pair: position in the next two
+    parent_example: Ints  # edge by edge: a table of the parent's family
+    child_example: Ints
+
+
+def _spread(graph: SchemaGraph) -> Iterator[_Pairs]:
+    """The pairs that the family edges stand for, about PAIRS_AT_ONCE at a time."""
+    members = [np.frombuffer(family, dtype=np.uint32).astype(np.int64) for family in graph.families]
+    waiting: list[tuple[Ints, Ints]] = []
+    size = 0
+    for parent, child in graph.family_edges():
+        rows_at_once = max(1, PAIRS_AT_ONCE // len(members[child]))
+        for first in range(0, len(members[parent]), rows_at_once):
+            block = members[parent][first : first + rows_at_once], members[child]
+            waiting.append(block)
+            size += len(block[0]) * len(block[1])
+            if size >= PAIRS_AT_ONCE:
+                yield _cross(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield _cross(waiting)
+
+
+def _cross(blocks: Sequence[tuple[Ints, Ints]]) -> _Pairs:
+    """Each block's parents with each of its children, less a table with itself."""
+    tall = np.array([len(parents) for parents, _ in blocks])
+    wide = np.array([len(children) for _, children in blocks])
+    edge = np.repeat(np.arange(len(blocks)), tall * wide)
+    place = np.arange(len(edge)) - np.repeat(np.cumsum(tall * wide) - tall * wide, tall * wide)
+    row, column = np.divmod(place, wide[edge])
+    parents = np.concatenate([parents for parents, _ in blocks])[(np.cumsum(tall) - tall)[edge] + row]
+    children = np.concatenate([children for _, children in blocks])[(np.cumsum(wide) - wide)[edge] + column]
+    other = parents != children
+    return _Pairs(
+        parents=parents[other],
+        children=children[other],
+        edge=edge[other],
+        parent_example=np.array([parents[0] for parents, _ in blocks]),
+        child_example=np.array([children[0] for _, children in blocks]),
+    )
+
+
+def _judge(pairs: _Pairs, bounds: LakeBounds, shared: Ints) -> tuple[Standing, DroppedPairs]:
+    """The pairs that stand, and the others with their rule."""
+    rule = np.full(len(pairs.edge), -1, dtype=np.int64)
+    column = np.full(len(pairs.edge), -1, dtype=np.int64)
+    rule[bounds.rows_as_parent[pairs.parents] > bounds.rows_as_child[pairs.children]] = RULES.index("rows")
+    if len(shared):
+        keys = pairs.parents * len(bounds.schema) + pairs.children
+        rule[np.isin(keys, shared)] = RULES.index("files")
+    parent_schema, child_schema = bounds.schema[pairs.parent_example], bounds.schema[pairs.child_example]
+    width = bounds.width[child_schema]
+    for place in range(int(width.max(initial=0))):
+        alive = np.flatnonzero((rule == -1) & (width > place)[pairs.edge])
+        if len(alive):
+            broken, numbers = _compare(pairs, alive, bounds, parent_schema, child_schema, place)
+            rule[broken] = RULE_OF_NUMBER[numbers]
+            column[broken] = bounds.column[(bounds.schema_start[child_schema] + place)[pairs.edge[broken]]]
+    gone = rule != -1
+    ruled_out = DroppedPairs(pairs.parents[gone], pairs.children[gone], rule[gone], column[gone])
+    return Standing(pairs.parents[~gone], pairs.children[~gone]), ruled_out
+
+
+def _compare(
+    pairs: _Pairs, alive: Ints, bounds: LakeBounds, parent_schema: Ints, child_schema: Ints, place: int
+) -> tuple[Ints, Ints]:
+    """The pairs among *alive* that the children's column at *place* rules out, and by which of its numbers."""
+    edge = pairs.edge[alive]
+    has_it = bounds.width[child_schema] > place
+    child_slot = np.where(has_it, bounds.schema_start[child_schema] + place, 0)
+    parent_place = np.zeros(len(child_schema), dtype=np.int64)
+    parent_place[has_it] = bounds.place_of(parent_schema[has_it], bounds.token[child_slot[has_it]])
+    parent_slot = np.where(has_it, bounds.schema_start[parent_schema] + parent_place, 0)
+    breaks = (
+        bounds.as_parent[bounds.start[pairs.parents[alive]] + parent_place[edge]]
+        > bounds.as_child[bounds.start[pairs.children[alive]] + place]
+    )
+    other_kind = (bounds.kind[parent_slot] != bounds.kind[child_slot])[edge]
+    if other_kind.any():  # ranks of different kinds do not compare; their nulls do
+        breaks[np.ix_(other_kind, (LOW, HIGH))] = False
+    hit = breaks.any(axis=1)
+    return alive[hit], breaks[hit].argmax(axis=1)
+
+
+def _both_directions(overlaps: frozenset[tuple[str, str]], tables: Sequence[str]) -> Ints:
+    """Each overlapping pair, either way round, as one number."""
+    number_of = {name: number for number, name in enumerate(tables)}
+    known = [(number_of[a], number_of[b]) for a, b in overlaps if a in number_of and b in number_of]
+    pairs = [pair for a, b in known for pair in ((a, b), (b, a))]
+    return np.array([parent * len(tables) + child for parent, child in pairs], dtype=np.int64)
+
+
+def _as_graph(
+    tables: tuple[str, ...], parents: Sequence[Ints], children: Sequence[Ints], dropped: Counter[str]
+) -> ContainmentGraph:
+    """The standing pairs in order of parent and child."""
+    parent = np.concatenate(parents) if parents else np.empty(0, dtype=np.int64)
+    child = np.concatenate(children) if children else np.empty(0, dtype=np.int64)
+    order = np.lexsort((child, parent))
+    return ContainmentGraph(
+        tables=tables,
+        parents=array("I", parent[order].astype(np.uint32).tobytes()),
+        children=array("I", child[order].astype(np.uint32).tobytes()),
+        step="prune_by_minmax",
+        dropped={rule: count for rule, count in dropped.items() if count},
+    )

@@ -1,0 +1,44 @@
+"""What the tests share: one Spark session for all that need one, and how hard hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """The embedded session, as a laptop user gets it, with two cores."""
+    from r2d2.engine.session import open_session
+    from r2d2.settings import load_settings
+
+    with open_session(load_settings({"master": "local[2]", "driver_memory": "1g"}, environment={})) as session:
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the person who runs the tests reaches them."""
+    for name in list(os.environ):
+        if name.startswith("R2D2_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses the session is marked as starting a JVM, and runs after all that does not."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
