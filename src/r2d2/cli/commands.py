@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -71,4 +72,56 @@ def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -
     return 0
 
 
-ALL = (scan, edges, explain)
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--tables", default=60, show_default=True, help="how many tables, roots included")
+@click.option("--rows", default=20_000, show_default=True, help="rows of the biggest root")
+@click.option("--seed", default=1, show_default=True, help="the same seed makes the same lake")
+@click.option(
+    "--roots",
+    multiple=True,
+    metavar="PATH|builtin|tpch",
+    help="Parquet files or folders to start from (may be repeated), builtin, or tpch [default: builtin]",
+)
+@click.option("--truth", is_flag=True, help="compare every pair by brute force and write truth.json (slow)")
+@_JSON
+@_QUIET
+def generate(
+    folder: Path, tables: int, rows: int, seed: int, roots: Sequence[str], truth: bool, as_json: bool, quiet: bool
+) -> int:
+    """Make a synthetic lake in FOLDER/lake, with its lineage beside it (section 6.1.1 of the paper)."""
+    from r2d2.cli.progress import counted
+    from r2d2.cli.show import show_generated
+    from r2d2.synthetic import generate_lake, lake_truth, write_truth
+
+    start = roots[0] if len(roots) == 1 and roots[0] in ("builtin", "tpch") else (list(roots) or "builtin")
+    with counted("making tables", quiet=quiet or as_json) as progress:
+        lake = generate_lake(folder, tables=tables, rows=rows, seed=seed, roots=start, progress=progress)
+    if truth:
+        edges = lake_truth(lake.path, tables=[table.name for table in lake.tables])
+        write_truth(edges, folder / "truth.json")
+    show_generated(lake, truth=folder / "truth.json" if truth else None, as_json=as_json)
+    return 0
+
+
+@click.command()
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("r2d2-demo"),
+    show_default=True,
+    help="where the demo's lake and results go; what an earlier demo left there is replaced",
+)
+@with_settings("demo")
+@_JSON
+@_QUIET
+def demo(folder: Path, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Make a small lake, find what is contained in what, and show it."""
+    from r2d2.cli.demo import run_demo
+
+    given["state"] = given["state"] or str(folder / "state")
+    return run_demo(folder, settings_from(given), as_json=as_json, quiet=quiet)
+
+
+ALL = (demo, scan, edges, explain, generate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from r2d2.cli.output import console
@@ -27,6 +27,18 @@ def shown(*, quiet: bool) -> Iterator[Progress]:
             yield progress
     else:
         yield _plain
+
+
+@contextmanager
+def counted(what: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
+    """A progress for work that counts: told how many are done, of how many, and the name of the last."""
+    if quiet or not sys.stderr.isatty():
+        if not quiet:
+            print(f"r2d2: {what}", file=sys.stderr, flush=True)
+        yield lambda done, total, name: None
+        return
+    with _bar() as show:
+        yield lambda done, total, name: show(what, done, total)
 
 
 def _plain(step: str, done: int, total: int | None) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from r2d2.cli.output import bytes_for_people, console, print_csv, print_json, print_json_list, print_table, printable
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.report.edges import EDGE_FIELDS, EdgeRow, as_dict
 from r2d2.report.explain import Explanation
+
+if TYPE_CHECKING:
+    from r2d2.synthetic import GeneratedLake
 
 _STEPS = {
     "discover": "tables found",
@@ -89,12 +93,11 @@ def show_edges(rows: Iterable[EdgeRow], form: str, most: int | None = None) -> N
 
 def _edge_table(rows: Iterator[EdgeRow], most: int | None) -> None:
     first = list(islice(rows, most))
+    total = len(first) + sum(1 for _ in rows)
     columns = ("parent", "child", "verdict", "child rows", "parent rows", "because")
     cells = ((r.parent, r.child, r.verdict, f"{r.child_rows:,}", f"{r.parent_rows:,}", r.because) for r in first)
-    print_table(f"Containment edges ({len(first):,})", columns, cells, ("child rows", "parent rows"))
-    left = sum(1 for _ in rows)
-    if left:
-        console().print(f"… and {left:,} more: [bold]r2d2 edges[/]")
+    shown = f"{len(first):,} of {total:,}" if total > len(first) else f"{total:,}"
+    print_table(f"Containment edges ({shown})", columns, cells, ("child rows", "parent rows"))
 
 
 def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
@@ -122,3 +125,24 @@ def explanation_as_dict(explanation: Explanation) -> Mapping[str, Any]:
         "because": explanation.because,
         "trail": [asdict(evidence) | {"verdict": str(evidence.verdict)} for evidence in explanation.trail],
     }
+
+
+def show_generated(lake: GeneratedLake, *, truth: Path | None, as_json: bool) -> None:
+    """What was generated, and where."""
+    found = {
+        "lake": str(lake.path),
+        "lineage": str(lake.lineage_path),
+        "truth": str(truth) if truth else None,
+        "tables": len(lake.tables),
+        "rows": lake.rows,
+        "size_bytes": lake.size_bytes,
+    }
+    if as_json:
+        print_json(found)
+        return
+    out = console()
+    size = bytes_for_people(lake.size_bytes)
+    out.print(f"[bold]{found['tables']:,} tables[/], {found['rows']:,} rows, {size} in {printable(str(lake.path))}")
+    out.print(f"How each was made: {printable(str(lake.lineage_path))}")
+    if truth:
+        out.print(f"What is contained in what: {printable(str(truth))}")

@@ -88,39 +88,33 @@ class _Pairs:
 
 def _spread(graph: SchemaGraph) -> Iterator[_Pairs]:
     """The pairs that the family edges stand for, about PAIRS_AT_ONCE at a time."""
-    members = [np.frombuffer(family, dtype=np.uint32).astype(np.int64) for family in graph.families]
-    waiting: list[tuple[Ints, Ints]] = []
-    size = 0
-    for parent, child in graph.family_edges():
-        rows_at_once = max(1, PAIRS_AT_ONCE // len(members[child]))
-        for first in range(0, len(members[parent]), rows_at_once):
-            block = members[parent][first : first + rows_at_once], members[child]
-            waiting.append(block)
-            size += len(block[0]) * len(block[1])
-            if size >= PAIRS_AT_ONCE:
-                yield _cross(waiting)
-                waiting, size = [], 0
-    if waiting:
-        yield _cross(waiting)
+    members = np.concatenate([np.frombuffer(family, dtype=np.uint32) for family in graph.families] or [[]])
+    members = members.astype(np.int64)
+    size = np.array([len(family) for family in graph.families], dtype=np.int64)
+    first = np.cumsum(size) - size
+    parent = np.frombuffer(graph.parents, dtype=np.uint32)
+    child = np.frombuffer(graph.children, dtype=np.uint32)
+    tall, wide = size[parent], size[child]
+    # A family edge of too many pairs is cut into blocks of fewer parents each.
+    rows_at_once = np.maximum(1, PAIRS_AT_ONCE // np.maximum(wide, 1))
+    cuts = -(-tall // rows_at_once)
+    edge = np.repeat(np.arange(len(parent)), cuts)
+    row = (np.arange(len(edge)) - np.repeat(np.cumsum(cuts) - cuts, cuts)) * rows_at_once[edge]
+    rows = np.minimum(tall[edge] - row, rows_at_once[edge])
+    top, left, columns = first[parent[edge]] + row, first[child[edge]], wide[edge]
+    batch = np.cumsum(rows * columns) // PAIRS_AT_ONCE
+    for block in np.split(np.arange(len(edge)), np.flatnonzero(np.diff(batch)) + 1):
+        yield _cross(members, top[block], rows[block], left[block], columns[block])
 
 
-def _cross(blocks: Sequence[tuple[Ints, Ints]]) -> _Pairs:
-    """Each block's parents with each of its children, less a table with itself."""
-    tall = np.array([len(parents) for parents, _ in blocks])
-    wide = np.array([len(children) for _, children in blocks])
-    edge = np.repeat(np.arange(len(blocks)), tall * wide)
+def _cross(members: Ints, top: Ints, tall: Ints, left: Ints, wide: Ints) -> _Pairs:
+    """Each block's parents, `members[top : top + tall]`, with each of its children; no table with itself."""
+    edge = np.repeat(np.arange(len(top)), tall * wide)
     place = np.arange(len(edge)) - np.repeat(np.cumsum(tall * wide) - tall * wide, tall * wide)
     row, column = np.divmod(place, wide[edge])
-    parents = np.concatenate([parents for parents, _ in blocks])[(np.cumsum(tall) - tall)[edge] + row]
-    children = np.concatenate([children for _, children in blocks])[(np.cumsum(wide) - wide)[edge] + column]
+    parents, children = members[top[edge] + row], members[left[edge] + column]
     other = parents != children
-    return _Pairs(
-        parents=parents[other],
-        children=children[other],
-        edge=edge[other],
-        parent_example=np.array([parents[0] for parents, _ in blocks]),
-        child_example=np.array([children[0] for _, children in blocks]),
-    )
+    return _Pairs(parents[other], children[other], edge[other], members[top], members[left])
 
 
 def _judge(pairs: _Pairs, bounds: LakeBounds, shared: Ints) -> tuple[Standing, DroppedPairs]:

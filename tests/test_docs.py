@@ -1,0 +1,57 @@
+"""Docs that cannot go stale: what is not in them fails a test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from r2d2.cli.main import cli
+from r2d2.cli.reference import reference
+from r2d2.cli.show import explanation_as_dict
+from r2d2.model.evidence import Evidence, Verdict
+from r2d2.pipeline import STEPS
+from r2d2.report.edges import EDGE_FIELDS
+from r2d2.report.explain import Explanation
+from r2d2.settings import declarations
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def test_the_cli_reference_is_what_the_program_says() -> None:
+    assert (DOCS / "cli-reference.md").read_text() == reference(), "run `make docs`"
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_every_command_is_in_the_readme(command: str) -> None:
+    assert re.search(rf"\br2d2 {command}\b", (ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("setting", [declaration.name for declaration in declarations()])
+def test_every_setting_is_in_the_reference(setting: str) -> None:
+    assert f"`{setting}`" in (DOCS / "cli-reference.md").read_text()
+
+
+@pytest.mark.parametrize("step", [step.name for step in STEPS])
+def test_every_step_is_explained(step: str) -> None:
+    assert f"`{step}`" in (DOCS / "how-it-works.md").read_text()
+
+
+def test_the_json_shapes_are_documented_field_by_field() -> None:
+    page = (DOCS / "json.md").read_text()
+    explanation = Explanation("p", "c", (Evidence("check", Verdict.POSSIBLE, "because"),))
+    for field in (*EDGE_FIELDS, *explanation_as_dict(explanation)):
+        assert f'"{field}"' in page, field
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
+def test_no_link_between_pages_is_broken(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_no_address_of_a_package_index_and_no_path_of_this_machine_is_committed() -> None:
+    for lock in (ROOT / "requirements").iterdir():
+        assert not re.search(r"https?://|--(extra-)?index-url|find-links", lock.read_text())
