@@ -8,15 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.content import Content, TableContent
+from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.session import LazySession
+from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
+from r2d2.lake.read_slice import read_slice, slices
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.pipeline import Profiled, Progress, Tools, run
-from r2d2.report.edges import Edges, standing_edges
+from r2d2.report.edges import EdgeTable, standing_edges
 from r2d2.report.explain import Explanation, explain
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
@@ -44,9 +49,9 @@ class Lake:
         """What could not be scanned, and why."""
         return self.scan.problems
 
-    def edges(self) -> Edges:
+    def edges(self) -> EdgeTable:
         """The containment edges that stand."""
-        return Edges(tuple(standing_edges(self.scan)))
+        return EdgeTable(tuple(standing_edges(self.scan)))
 
     def explain(self, parent: str, child: str) -> Explanation:
         """Why *child* is, may be or cannot be contained in *parent*."""
@@ -80,9 +85,13 @@ def scan_lake(
 ) -> Scan:
     """Take the lake through the pipeline and keep the result in the state folder."""
     store = StateStore(settings.state)
-    with store.locked():
+    with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
-        tools = Tools(discover=_discover, profile=_Profiler(known, spark))
+        tools = Tools(
+            discover=_discover,
+            profile=_Profiler(known, session),
+            content=partial(_content, session, store.key()),
+        )
         found = run(roots, settings=settings, tools=tools, progress=progress)
         return replace(found, run=store.save(found, keep=settings.keep_runs))
 
@@ -100,9 +109,9 @@ def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> D
 class _Profiler:
     """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
 
-    def __init__(self, known: Scan | None, spark: SparkSession | None) -> None:
+    def __init__(self, known: Scan | None, session: LazySession) -> None:
         self._known = known
-        self._spark = spark
+        self._session = session
 
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         done = self._unchanged(tables, settings)
@@ -128,13 +137,8 @@ class _Profiler:
     def _read(
         self, tables: Sequence[Table], done: dict[str, tuple[Table, TableProfile]], settings: Settings
     ) -> list[Problem]:
-        from r2d2.engine.session import open_session
-        from r2d2.engine.tasks import run_tasks
-
-        with open_session(settings, self._spark) as spark:
-            metadata, problems = read_metadata(
-                tables, run_tasks=partial(run_tasks, spark), timeout_seconds=settings.footer_timeout
-            )
+        run = partial(run_tasks, self._session())
+        metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
         for table in tables:
             if table.name in metadata:
                 try:
@@ -147,6 +151,30 @@ class _Profiler:
                 except TableError as error:
                     problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
         return problems
+
+
+class _LakeContent(Content):
+    """The content of a lake's tables, and what could not be read of it."""
+
+    def __init__(self, scan: Scan, session: LazySession, hashing: Hashing) -> None:
+        tables = [_table_content(t, p, scan) for t, p in zip(scan.tables, scan.profiles, strict=True)]
+        super().__init__(session, tables, hashing)
+        self._names = [table.name for table in scan.tables]
+
+    def problems(self) -> list[Problem]:
+        """The tables that could not be read so far."""
+        return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
+
+
+def _content(session: LazySession, key: bytes, scan: Scan, settings: Settings) -> _LakeContent:
+    return _LakeContent(scan, session, Hashing(read_slice, key))
+
+
+def _table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:
+    types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
+    fold = bool(scan.settings.get("ignore_case"))
+    raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
+    return TableContent(tuple(slices(table.files, raw_types, fold_case=fold)), profile.schema.columns)
 
 
 def _with_row_groups(table: Table, known: Table) -> Table:

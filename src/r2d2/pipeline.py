@@ -16,7 +16,11 @@ from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.settings import Settings
 from r2d2.steps.build_schema_graph import build_schema_graph
+from r2d2.steps.prune_by_content import Content as Sampling
+from r2d2.steps.prune_by_content import prune_by_content, rows_to_sample
 from r2d2.steps.prune_by_minmax import prune_by_minmax
+from r2d2.steps.verify_containment import Content as Comparing
+from r2d2.steps.verify_containment import verify_containment
 
 
 class Progress(Protocol):
@@ -35,12 +39,20 @@ class Profiled:
     problems: Sequence[Problem]
 
 
+class Content(Sampling, Comparing, Protocol):
+    """Whoever can read the tables' rows."""
+
+    def problems(self) -> Sequence[Problem]:
+        """The tables that could not be read so far."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What the pipeline needs of the world."""
 
     discover: Callable[[Sequence[str], Settings, Progress], Discovery]
     profile: Callable[[Sequence[Table], Settings, Progress], Profiled]
+    content: Callable[[Scan, Settings], Content]
 
 
 def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
@@ -72,6 +84,33 @@ def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Pro
     return replace(scan, graph=pruned)
 
 
+def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """In which pairs is a sampled row of the child not in the parent?"""
+    assert scan.graph is not None
+    guaranteed = settings.epsilon > 0
+    rows = rows_to_sample(missing_share=settings.epsilon, risk=settings.delta) if guaranteed else settings.rows
+    content = tools.content(scan, settings)
+    pruned = prune_by_content(
+        scan.graph,
+        profiles=scan.profiles,
+        width=settings.columns,
+        rows=rows,
+        uniform=guaranteed,
+        content=content,
+    )
+    return replace(scan, graph=pruned)
+
+
+def _verify_containment(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """Which of what is left holds, row by row?"""
+    assert scan.graph is not None
+    if not settings.verify:
+        return scan
+    content = tools.content(scan, settings)
+    verified = verify_containment(scan.graph, profiles=scan.profiles, content=content, bag=scan.bag)
+    return replace(scan, graph=verified, problems=(*scan.problems, *content.problems()))
+
+
 class Step(NamedTuple):
     """A name for people, and what it does."""
 
@@ -84,6 +123,8 @@ STEPS = (
     Step("profile", _profile),
     Step("build_schema_graph", _build_schema_graph),
     Step("prune_by_minmax", _prune_by_minmax),
+    Step("prune_by_content", _prune_by_content),
+    Step("verify_containment", _verify_containment),
 )
 
 

@@ -58,6 +58,10 @@ def _at_least(least: float) -> Check:
     return lambda value: None if value >= least else f"must be at least {least}"
 
 
+def _between(least: float, most: float) -> Check:
+    return lambda value: None if least <= value < most else f"must be at least {least} and below {most}"
+
+
 def _one_of(*words: str) -> Check:
     return lambda value: None if value in words else f"must be one of {', '.join(words)}"
 
@@ -91,6 +95,33 @@ class Settings:
         check=_one_of("infer", "string"),
     )
     bag: bool = _setting(False, "count copies: a child may not have more of a row than its parent", commands=["scan"])
+    rows: int = _setting(
+        10,
+        "sampled rows of each child that are looked for in its parents before all rows are compared",
+        commands=_SCANS,
+        metavar="T",
+        check=_at_least(1),
+    )
+    columns: int = _setting(
+        4,
+        "columns in which a sampled row is looked for, the most telling ones",
+        commands=_SCANS,
+        metavar="S",
+        check=_at_least(1),
+    )
+    epsilon: float = _setting(
+        0.0,
+        "sample so many rows, drawn uniformly, that a child lacking this share of its rows is caught (with --delta)",
+        commands=["scan"],
+        metavar="SHARE",
+        check=_between(0, 1),
+    )
+    delta: float = _setting(
+        0.05, "the risk that it is not (with --epsilon)", commands=["scan"], metavar="RISK", check=_between(0, 1)
+    )
+    verify: bool = _setting(
+        True, "compare every row of what is left; without, the result stands on samples only", commands=_SCANS
+    )
     footer_timeout: float = _setting(
         30.0,
         "seconds one file's metadata may take before its table is called unreadable",

@@ -72,7 +72,6 @@ def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -
     return 0
 
 
-
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--tables", default=60, show_default=True, help="how many tables, roots included")

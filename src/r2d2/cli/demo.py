@@ -39,7 +39,8 @@ def _clear(folder: Path) -> None:
         return
     foreign = {path.name for path in folder.iterdir()} - _OURS
     if foreign:
-        raise UserError(f"{folder} holds more than a demo: {sorted(foreign)[0]}", hint="give a new one with --folder DIR")
+        hint = "give a new one with --folder DIR"
+        raise UserError(f"{folder} holds more than a demo: {min(foreign)}", hint=hint)
     shutil.rmtree(folder)
 
 

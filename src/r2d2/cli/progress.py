@@ -14,6 +14,8 @@ _SAYS = {
     "profile": "reading their metadata",
     "build_schema_graph": "comparing schemas",
     "prune_by_minmax": "comparing ranges and nulls",
+    "prune_by_content": "looking for sampled rows",
+    "verify_containment": "comparing every row of what is left",
 }
 
 

@@ -36,8 +36,8 @@ def _commands() -> Iterator[str]:
 def _settings() -> Iterator[str]:
     yield "## Settings\n"
     yield (
-        f"Later wins: default, `{CONFIG_FILE}` in the working folder, environment, option. In the environment a list is\n"
-        "separated as paths are (`:`).\n"
+        f"Later wins: default, `{CONFIG_FILE}` in the working folder, environment, option. In the environment a list\n"
+        "is separated as paths are (`:`).\n"
     )
     yield "| setting | in the environment | default | meaning |\n| --- | --- | --- | --- |"
     yield from map(_row, declarations())

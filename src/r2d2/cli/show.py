@@ -22,6 +22,8 @@ _STEPS = {
     "profile": "with readable metadata",
     "build_schema_graph": "pairs where one schema holds the other",
     "prune_by_minmax": "not ruled out by ranges, nulls or counts",
+    "prune_by_content": "with all sampled rows found",
+    "verify_containment": "proven, row by row",
 }
 _MOST_PROBLEMS = 20
 

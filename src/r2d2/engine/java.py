@@ -7,6 +7,7 @@ through a few lines of shell that leave this one argument out.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shlex
@@ -74,6 +75,7 @@ def _wrapped(java: Path) -> Path:
     if sys.platform == "win32":
         return java.parent.parent
     home = Path(tempfile.mkdtemp(prefix="r2d2-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     script = home / "bin" / "java"
     script.parent.mkdir()
     script.write_text(

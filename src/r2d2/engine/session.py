@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,27 @@ def open_session(settings: Settings, given: SparkSession | None = None) -> Itera
             session.stop()
 
 
+class LazySession:
+    """A session that is opened when it is first asked for, and closed at the end if it was started here."""
+
+    def __init__(self, settings: Settings, given: SparkSession | None = None) -> None:
+        self._open = ExitStack()
+        self._settings = settings
+        self._session = given
+
+    def __call__(self) -> SparkSession:
+        """The session."""
+        if self._session is None:
+            self._session = self._open.enter_context(open_session(self._settings))
+        return self._session
+
+    def __enter__(self) -> LazySession:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+
 def _import_spark() -> type[SparkSession]:
     try:
         from pyspark.sql import SparkSession
@@ -65,7 +86,7 @@ def _remote(settings: Settings) -> tuple[SparkSession, bool]:
 
 def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     builder = _import_spark()
-    running = builder.getActiveSession()
+    running = _running(builder)
     if running is not None:  # spark-submit, a notebook
         return running, False
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
@@ -76,6 +97,16 @@ def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     for name, value in _configuration(settings, scratch).items():
         configured = configured.config(name, value)
     return configured.getOrCreate(), True
+
+
+def _running(sessions: type[SparkSession]) -> SparkSession | None:
+    """The session that this process has already, even if another thread started it."""
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        return sessions.active()
+    except PySparkRuntimeError:  # there is none
+        return None
 
 
 def _configuration(settings: Settings, scratch: Path) -> dict[str, str]:

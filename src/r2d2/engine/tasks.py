@@ -27,12 +27,17 @@ def run_tasks(spark: SparkSession, pieces: Sequence[Any], *, task: Task, weight:
     """
     if not pieces:
         return []
-    wanted = sum(map(weight, pieces)) / per_task
-    cores = parallelism(spark)
-    bundles = pack(pieces, weight=weight, bundles=min(len(pieces), round(min(4 * cores, max(cores, wanted)))))
-    rows = [(number, json.dumps(bundle)) for number, bundle in enumerate(bundles)]
+    rows = bundles_of(spark, pieces, weight=weight, per_task=per_task)
     spread = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
     return [row.answer for row in spread.mapInArrow(_over_arrow(task), "answer string").collect()]
+
+
+def bundles_of(spark: SparkSession, pieces: Sequence[Any], *, weight: Weight, per_task: float) -> list[tuple[int, str]]:
+    """The pieces in numbered bundles of about *per_task* weight: as many as cores at least, four times that at most."""
+    cores = parallelism(spark)
+    wanted = sum(map(weight, pieces)) / per_task
+    bundles = pack(pieces, weight=weight, bundles=min(len(pieces), round(min(4 * cores, max(cores, wanted)))))
+    return [(number, json.dumps(bundle)) for number, bundle in enumerate(bundles)]
 
 
 def pack(pieces: Sequence[Any], *, weight: Weight, bundles: int) -> list[list[Any]]:

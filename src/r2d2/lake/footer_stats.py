@@ -26,7 +26,8 @@ _WHOLE_BYTES = (
     (re.compile(r"Polars|parquet-rs|delta-rs"), 60),  # cut at 64 bytes, at a character's end
     (re.compile(r"parquet-mr"), 16),
 )
-_OLD_PARQUET_MR = re.compile(r"parquet-mr(?: version (?:0|1\.[0-9])(?:\.|$|\D)|$)")
+# Before 1.10, or without a version as the oldest were: "parquet-mr (build abcd)".
+_OLD_PARQUET_MR = re.compile(r"parquet-mr(?! version (?:1\.[1-9]\d|[2-9]|[1-9]\d))")
 
 
 def column_stats(

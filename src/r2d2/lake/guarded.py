@@ -58,7 +58,7 @@ def _run_child(
                 return
             try:
                 answer = receiver.recv_bytes()
-            except EOFError:
+            except (EOFError, OSError):  # the latter if it died in the middle of an answer
                 child.join(timeout_seconds)
                 yield Outcome(item, because=f"reading its metadata killed the reader (exit code {child.exitcode})")
                 return

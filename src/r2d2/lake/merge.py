@@ -78,7 +78,7 @@ def _merge_column(token: Token, one: FilesProfile, other: FilesProfile) -> Colum
         return ColumnProfile(there.type_name, there.seen_in, there.stats._replace(nulls=nulls))
     type_name = _common_type(token, a, b)
     stats = _merge_stats(a.stats, one.rows, b.stats, other.rows)
-    return ColumnProfile(type_name, a.seen_in, stats)
+    return ColumnProfile(type_name, a.seen_in if type_name == a.type_name else b.seen_in, stats)
 
 
 def _common_type(token: Token, a: ColumnProfile, b: ColumnProfile) -> str:

@@ -23,9 +23,9 @@ def table_profile(
     row_groups = {file.path: file.row_groups for file in metadata.files}
     files = tuple(replace(file, row_groups=row_groups[file.path]) for file in table.files)
     columns = {Column(token, c.type_name): c.stats for token, c in metadata.columns.items()}
-    in_files = {column.token for column in columns}
+    in_files = {column.token[0] for column in columns}  # a struct of that name is hidden by the folders as well
     for column, stats in partition_columns(files, infer=partition_types == "infer").items():
-        if column.token in in_files:
+        if column.token[0] in in_files:
             raise TableError(
                 f"column {column} stands in its files and in its folder names",
                 hint="rewrite it with one of the two; which values count cannot be told",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 
 
@@ -58,37 +60,71 @@ class SchemaGraph:
         return zip(self.parents, self.children, strict=True)
 
 
-@dataclass(frozen=True)
-class ContainmentGraph:
-    """The edges `parent -> child` that stand after a step, ordered by parent and child.
+class Check(IntEnum):
+    """Which check on content spoke last about an edge."""
 
-    `dropped` counts, rule by rule, what the step took out. Why one pair went is asked of the step's own scalar
-    form, which answers from the profiles: a reason needs no storage as long as it can be worked out again.
-    """
+    NONE = 0  # none yet: nothing but metadata is known
+    SAMPLED = 1  # sampled rows of the child were looked for in the parent
+    COMPARED = 2  # every row of both was compared
+    EQUAL = 3  # every row of both was read: they are the same table
+    IMPLIED = 4  # the child is in a table that is in the parent, both proven
 
-    tables: tuple[str, ...]
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Edges and what is known of each, as columns of one length, ordered by parent and child."""
+
     parents: array[int]
     children: array[int]
-    step: str
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    check: array[int]  # of Check
+    missing_rows: array[int]  # rows of the child, copies counted, that are not in the parent; -1: not counted
+    missing_copies: array[int]  # the same where the parent must have each row as often; -1: not counted
+    via: array[int]  # for IMPLIED: the table between the two; else the child
+
+    @staticmethod
+    def of(parents: array[int], children: array[int]) -> Edges:
+        """Edges of which nothing but the metadata is known."""
+        count = len(parents)
+        unknown = array("q", [-1]) * count
+        return Edges(parents, children, array("B", bytes(count)), unknown, unknown[:], children[:])
 
     def __len__(self) -> int:
         return len(self.parents)
 
-    @cached_property
-    def number_of(self) -> Mapping[str, int]:
-        """The number of each table."""
-        return {name: number for number, name in enumerate(self.tables)}
+
+@dataclass(frozen=True)
+class ContainmentGraph:
+    """The edges `parent -> child` that stand after a step, and those that checks on content have ruled out.
+
+    `dropped` counts, rule by rule, what the last step took out. Pairs that min-max pruning ruled out are not kept:
+    why one of them went is asked of the step's one-pair form, which answers from the profiles.
+    """
+
+    tables: tuple[str, ...]
+    standing: Edges
+    step: str
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    ruled_out: Edges = field(default_factory=lambda: Edges.of(array("I"), array("I")))
+
+    def __len__(self) -> int:
+        return len(self.standing)
 
     def edges(self) -> Iterator[tuple[str, str]]:
-        """The edges by name, parent first."""
-        for parent, child in zip(self.parents, self.children, strict=True):
+        """The edges that stand, by name, parent first."""
+        for parent, child in zip(self.standing.parents, self.standing.children, strict=True):
             yield self.tables[parent], self.tables[child]
 
-    def has_edge(self, *, parent: str, child: str) -> bool:
-        """Whether this edge stands."""
-        return (self.number_of[parent], self.number_of[child]) in self._pairs
+    def find(self, parent: int, child: int) -> tuple[Edges, int] | None:
+        """Where an edge between two tables stands, if it came past min-max pruning."""
+        for edges in (self.standing, self.ruled_out):
+            place = _position(edges, parent, child)
+            if place is not None:
+                return edges, place
+        return None
 
-    @cached_property
-    def _pairs(self) -> frozenset[tuple[int, int]]:
-        return frozenset(zip(self.parents, self.children, strict=True))
+
+def _position(edges: Edges, parent: int, child: int) -> int | None:
+    first = bisect_left(edges.parents, parent)
+    last = bisect_right(edges.parents, parent)
+    place = bisect_left(edges.children, child, first, last)
+    return place if place < last and edges.children[place] == child else None

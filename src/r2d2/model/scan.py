@@ -49,6 +49,11 @@ class Scan:
         return bool(self.settings.get("bag"))
 
     @property
+    def probe_width(self) -> int:
+        """How many columns a sampled row was looked for in."""
+        return int(str(self.settings.get("columns", 4)))
+
+    @property
     def needs_a_look(self) -> bool:
         """Whether something could not be scanned."""
         return any(problem.needs_a_look for problem in self.problems)

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from r2d2.model.evidence import Evidence, Verdict
+from r2d2.model.graph import Edges
 from r2d2.model.scan import Scan
-from r2d2.steps.compare_profiles import compare_ranges
+from r2d2.report.evidence import content_evidence, profile_evidence
 from r2d2.steps.prune_by_minmax import judge_pairs
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ EDGE_FIELDS = tuple(field.name for field in fields(EdgeRow))
 
 
 @dataclass(frozen=True)
-class Edges:
-    """The edges that stand, as a sequence of rows."""
+class EdgeTable:
+    """Edges as a sequence of rows."""
 
     rows: tuple[EdgeRow, ...]
 
@@ -50,7 +51,7 @@ class Edges:
         """A DataFrame with one row per edge."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(EDGE_FIELDS))
+        return pd.DataFrame([as_dict(row) for row in self.rows], columns=list(EDGE_FIELDS))
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in EDGE_FIELDS)
@@ -64,39 +65,40 @@ class Edges:
 def standing_edges(scan: Scan) -> Iterator[EdgeRow]:
     """The edges that no step has ruled out."""
     assert scan.graph is not None
-    for parent, child in zip(scan.graph.parents, scan.graph.children, strict=True):
-        yield _row(scan, parent, child, Verdict.POSSIBLE, judge_profiles(scan, parent, child).because)
+    yield from _rows(scan, scan.graph.standing)
 
 
 def dropped_edges(scan: Scan) -> Iterator[EdgeRow]:
-    """The pairs of the schema graph that min-max pruning ruled out, worked out again, a batch at a time."""
-    assert scan.schema_graph is not None
+    """The pairs of the schema graph that were ruled out: by content, then by metadata, worked out again in batches."""
+    assert scan.schema_graph is not None and scan.graph is not None
+    yield from _rows(scan, scan.graph.ruled_out)
     for _, dropped in judge_pairs(scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, bag=scan.bag):
         for parent, child in zip(dropped.parents.tolist(), dropped.children.tolist(), strict=True):
-            yield _row(scan, parent, child, Verdict.IMPOSSIBLE, judge_profiles(scan, parent, child).because)
+            yield _row(scan, parent, child, profile_evidence(scan, parent, child))
 
 
-def judge_profiles(scan: Scan, parent: int, child: int) -> Evidence:
-    """What min-max pruning says of one pair."""
-    if tuple(sorted((scan.tables[parent].name, scan.tables[child].name))) in scan.overlaps:
-        return Evidence("prune_by_minmax", Verdict.IMPOSSIBLE, SHARED)
-    return compare_ranges(parent=scan.profiles[parent], child=scan.profiles[child], bag=scan.bag)
+def _rows(scan: Scan, edges: Edges) -> Iterator[EdgeRow]:
+    for position, (parent, child) in enumerate(zip(edges.parents, edges.children, strict=True)):
+        evidence = content_evidence(scan, edges, position) or profile_evidence(scan, parent, child)
+        missing = edges.missing_rows[position], edges.missing_copies[position]
+        yield _row(scan, parent, child, evidence, *missing)
 
 
-SHARED = "they share files, or one lies inside the other: what is stored once is no copy"
-
-
-def _row(scan: Scan, parent: int, child: int, verdict: Verdict, because: str) -> EdgeRow:
+def _row(
+    scan: Scan, parent: int, child: int, evidence: Evidence, missing_rows: int = -1, missing_copies: int = -1
+) -> EdgeRow:
+    child_rows = scan.profiles[child].rows
+    counted = missing_rows >= 0
     return EdgeRow(
         parent=scan.tables[parent].name,
         child=scan.tables[child].name,
-        verdict=verdict,
-        containment=None,
-        bag=None,
-        missing_rows=None,
-        child_rows=scan.profiles[child].rows,
+        verdict=evidence.verdict,
+        containment=(1 - missing_rows / child_rows if child_rows else 1.0) if counted else None,
+        bag=missing_copies == 0 if counted else None,
+        missing_rows=missing_rows if counted else None,
+        child_rows=child_rows,
         parent_rows=scan.profiles[parent].rows,
-        because=because,
+        because=evidence.because,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from r2d2.errors import UserError
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.scan import Scan
-from r2d2.report.edges import judge_profiles
+from r2d2.report.evidence import content_evidence, profile_evidence
 from r2d2.steps.compare_profiles import compare_schemas
 
 
@@ -37,9 +37,20 @@ def explain(scan: Scan, *, parent: str, child: str) -> Explanation:
     p, c = (find_table(scan, name) for name in (parent, child))
     if p == c:
         raise UserError(f"{parent} and {child} are the same table", hint="give two different ones")
-    schema = compare_schemas(parent=scan.profiles[p], child=scan.profiles[c])
-    trail = (schema,) if schema.verdict is Verdict.IMPOSSIBLE else (schema, judge_profiles(scan, p, c))
-    return Explanation(scan.tables[p].name, scan.tables[c].name, trail)
+    return Explanation(scan.tables[p].name, scan.tables[c].name, tuple(_trail(scan, p, c)))
+
+
+def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
+    """What the checks said, up to the one that ruled the pair out, if one did."""
+    schema = compare_schemas(parent=scan.profiles[parent], child=scan.profiles[child])
+    yield schema
+    if schema.verdict is Verdict.IMPOSSIBLE:
+        return
+    yield profile_evidence(scan, parent, child)
+    found = scan.graph.find(parent, child) if scan.graph else None
+    evidence = content_evidence(scan, *found) if found else None
+    if evidence:
+        yield evidence
 
 
 def find_table(scan: Scan, name: str) -> int:

@@ -10,7 +10,7 @@ import json
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.errors import StateError
-from r2d2.model.graph import ContainmentGraph, SchemaGraph, SchemaOperations
+from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph, SchemaOperations
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.schema import Column, Schema
@@ -71,7 +71,16 @@ _COLUMNS = pa.schema(
     ]
 )
 _FAMILY_EDGES = pa.schema([("parent_family", pa.uint32()), ("child_family", pa.uint32())])
-_EDGES = pa.schema([("parent", pa.uint32()), ("child", pa.uint32())])
+_EDGES = pa.schema(
+    [
+        ("parent", pa.uint32()),
+        ("child", pa.uint32()),
+        ("check", pa.uint8()),
+        ("missing_rows", pa.int64()),
+        ("missing_copies", pa.int64()),
+        ("via", pa.uint32()),
+    ]
+)
 _PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hint", "kind")])
 
 
@@ -84,7 +93,8 @@ def write_scan(scan: Scan, folder: Path) -> None:
     _write(folder, "files", _FILES, (_file_row(n, file) for n, t, _ in numbered for file in t.files))
     _write(folder, "columns", _COLUMNS, (row for n, _, p in numbered for row in _column_rows(n, p)))
     _write_arrays(folder, "family_edges", _FAMILY_EDGES, scan.schema_graph.parents, scan.schema_graph.children)
-    _write_arrays(folder, "edges", _EDGES, scan.graph.parents, scan.graph.children)
+    for name, edges in (("edges", scan.graph.standing), ("ruled_out", scan.graph.ruled_out)):
+        _write_arrays(folder, name, _EDGES, *(getattr(edges, field.name) for field in fields(edges)))
     _write(folder, "problems", _PROBLEMS, [(p.where, p.because, p.hint, p.kind) for p in scan.problems])
     summary = {
         "roots": scan.roots,
@@ -116,11 +126,14 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
     for number, *_, family, _, _ in rows:
         families[family].append(number)
     names = tuple(table.name for table in tables)
-    graph = ContainmentGraph(names, *_read_arrays(folder, "edges"), summary["step"], summary["dropped"])
+    standing, ruled_out = (Edges(*_read_arrays(folder, name)) for name in ("edges", "ruled_out"))
+    graph = ContainmentGraph(names, standing, summary["step"], summary["dropped"], ruled_out)
+    parent_families, child_families = _read_arrays(folder, "family_edges")
     schema_graph = SchemaGraph(
         names,
         tuple(families[number] for number in range(len(families))),
-        *_read_arrays(folder, "family_edges"),
+        parent_families,
+        child_families,
         SchemaOperations(**summary["schema_operations"]),
     )
     return Scan(
@@ -196,7 +209,10 @@ def _write(folder: Path, name: str, schema: pa.Schema, rows: Iterable[Row]) -> N
 
 
 def _write_arrays(folder: Path, name: str, schema: pa.Schema, *columns: array[int]) -> None:
-    arrays = [pa.Array.from_buffers(pa.uint32(), len(column), [None, pa.py_buffer(column)]) for column in columns]
+    arrays = [
+        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(column)])
+        for field, column in zip(schema, columns, strict=True)
+    ]
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / f"{name}.parquet", compression="zstd")
 
 
@@ -204,7 +220,7 @@ def _read(folder: Path, name: str) -> list[Row]:
     return list(zip(*pq.read_table(folder / f"{name}.parquet").to_pydict().values(), strict=True))
 
 
-def _read_arrays(folder: Path, name: str) -> tuple[array[int], array[int]]:
+def _read_arrays(folder: Path, name: str) -> list[array[int]]:
     table = pq.read_table(folder / f"{name}.parquet")
-    first, second = (array("I", column.to_numpy().tobytes()) for column in table.columns)
-    return first, second
+    codes = {pa.uint8(): "B", pa.uint32(): "I", pa.int64(): "q"}
+    return [array(codes[column.type], column.to_numpy().tobytes()) for column in table.columns]

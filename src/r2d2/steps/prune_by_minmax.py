@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from r2d2.model.graph import ContainmentGraph, SchemaGraph
+from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.steps.bounds import HIGH, LOW, RULE_OF_NUMBER, RULES, Ints, LakeBounds, lake_bounds
 
@@ -88,8 +88,7 @@ class _Pairs:
 
 def _spread(graph: SchemaGraph) -> Iterator[_Pairs]:
     """The pairs that the family edges stand for, about PAIRS_AT_ONCE at a time."""
-    members = np.concatenate([np.frombuffer(family, dtype=np.uint32) for family in graph.families] or [[]])
-    members = members.astype(np.int64)
+    members = np.fromiter((table for family in graph.families for table in family), dtype=np.int64)
     size = np.array([len(family) for family in graph.families], dtype=np.int64)
     first = np.cumsum(size) - size
     parent = np.frombuffer(graph.parents, dtype=np.uint32)
@@ -176,8 +175,9 @@ def _as_graph(
     order = np.lexsort((child, parent))
     return ContainmentGraph(
         tables=tables,
-        parents=array("I", parent[order].astype(np.uint32).tobytes()),
-        children=array("I", child[order].astype(np.uint32).tobytes()),
+        standing=Edges.of(
+            array("I", parent[order].astype(np.uint32).tobytes()), array("I", child[order].astype(np.uint32).tobytes())
+        ),
         step="prune_by_minmax",
         dropped={rule: count for rule, count in dropped.items() if count},
     )

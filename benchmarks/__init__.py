@@ -1,0 +1,1 @@
+"""Benchmarks: each prints ratios from one run and writes what it saw to results/, with machine, data and commit."""

@@ -1,0 +1,126 @@
+"""The job that compares tables row by row: packed blocks of hashes through one shuffle.
+
+A task hashes slices and sends, per projection and hash range, one block of sorted hashes; those of one projection
+and range meet in one group, where every edge over that projection is counted. Ranges are cut so fine that a group
+fits a worker whatever the size of the tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from r2d2.engine.hash_slices import Hashing, Piece, block_bundle
+from r2d2.engine.tasks import bundles_of, parallelism
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+GROUP_BYTES = 48 << 20  # hashes that may meet in one group; some copies of them are made there
+BATCH_BYTES = 16 << 20
+_BLOCKS = "projection int, part int, table int, block binary"
+_COUNTS = "parent int, child int, missing_rows long, missing_copies long, note string"
+
+Pair = tuple[int, int]
+
+
+def compare_tables(
+    spark: SparkSession,
+    pieces: Sequence[Piece],
+    *,
+    edges: Mapping[int, Sequence[Pair]],
+    hashing: Hashing,
+    per_task: float,
+) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+    """Missing rows and copies of every edge, by projection number, and the failures as the tasks tell them."""
+    rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
+    work = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
+    blocks = work.mapInArrow(_pack(hashing), _BLOCKS)
+    groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
+    counts = groups.applyInArrow(_count(edges), _COUNTS).collect()
+    missing: defaultdict[Pair, list[int]] = defaultdict(lambda: [0, 0])
+    for row in counts:
+        if row.note is None:
+            missing[row.parent, row.child][0] += row.missing_rows
+            missing[row.parent, row.child][1] += row.missing_copies
+    asked = {pair: missing[pair] for pairs in edges.values() for pair in pairs}
+    return {pair: (rows, copies) for pair, (rows, copies) in asked.items()}, [row.note for row in counts if row.note]
+
+
+def _pack(hashing: Hashing) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for work in batch.column("work").to_pylist():
+                yield from _in_batches(block_bundle(json.loads(work), hashing=hashing))
+
+    return run
+
+
+def _in_batches(blocks: Iterable[tuple[int, int, int, bytes]]) -> Iterator[pa.RecordBatch]:
+    """Blocks as Arrow, some megabytes at a time: Spark's binary columns have 32-bit offsets."""
+    waiting: list[tuple[int, int, int, bytes]] = []
+    size = 0
+    for block in blocks:
+        waiting.append(block)
+        size += len(block[3])
+        if size > BATCH_BYTES:
+            yield _arrow(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _arrow(waiting)
+
+
+def _arrow(blocks: Sequence[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    projection, part, table, block = zip(*blocks, strict=True)
+    numbers = [pa.array(column, pa.int32()) for column in (projection, part, table)]
+    return pa.record_batch([*numbers, pa.array(block, pa.binary())], names=["projection", "part", "table", "block"])
+
+
+def _count(edges: Mapping[int, Sequence[Pair]]) -> Callable[[pa.Table], pa.Table]:
+    def run(group: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        number = group.column("projection")[0].as_py()
+        rows = _notes(group) if number < 0 else count_group(edges[number], _merged(group))
+        columns = list(zip(*rows, strict=True)) or [()] * 5
+        kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.string())
+        names = ("parent", "child", "missing_rows", "missing_copies", "note")
+        return pa.table({n: pa.array(column, kind) for n, column, kind in zip(names, columns, kinds, strict=True)})
+
+    return run
+
+
+Row = tuple[Any, ...]
+
+
+def _notes(group: pa.Table) -> list[Row]:
+    return [(None, None, None, None, note.decode()) for note in group.column("block").to_pylist()]
+
+
+def _merged(group: pa.Table) -> dict[int, Any]:
+    """One block per table."""
+    from r2d2.engine.kernels import from_bytes, merge
+
+    parts: defaultdict[int, list[Any]] = defaultdict(list)
+    for table, block in zip(group.column("table").to_pylist(), group.column("block"), strict=True):
+        parts[table].append(from_bytes(memoryview(block.as_buffer())))
+    return {table: merge(blocks) for table, blocks in parts.items()}
+
+
+def count_group(edges: Sequence[Pair], blocks: Mapping[int, Any]) -> list[Row]:
+    """What each edge's child lacks in the parent, within one hash range."""
+    from r2d2.engine.kernels import find_missing, merge
+
+    nothing = merge([])
+    rows: list[Row] = []
+    for parent, child in edges:
+        if child in blocks:
+            missing = find_missing(child=blocks[child], parent=blocks.get(parent, nothing))
+            if missing.copies:
+                rows.append((parent, child, missing.rows, missing.copies, None))
+    return rows

@@ -1,0 +1,66 @@
+"""Which rows of a child are missing from a parent, on sorted blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r2d2.engine.kernels.blocks import HashBlock
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What the child has and the parent lacks. Adds up over hash ranges."""
+
+    rows: int = 0  # child rows, each as often as it occurs, that are nowhere in the parent
+    copies: int = 0  # child rows beyond what the parent has of each: 0 means contained as a bag
+    distinct: int = 0  # child rows, each counted once, that are nowhere in the parent
+
+    def __add__(self, other: Missing) -> Missing:
+        return Missing(self.rows + other.rows, self.copies + other.copies, self.distinct + other.distinct)
+
+
+def find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
+    """Count the child's rows that the parent lacks, as a set and as a bag."""
+    in_child, in_parent = common_rows(child=child, parent=parent)
+    wanted, available = child.counts_at(in_child), parent.counts_at(in_parent)
+    rows = child.rows - int(wanted.sum())
+    short = wanted > available
+    copies = rows + int((wanted[short] - available[short]).sum())
+    return Missing(rows, copies, child.distinct_rows - len(in_child))
+
+
+def common_rows(*, child: HashBlock, parent: HashBlock) -> tuple[Places, Places]:
+    """Where the rows that are in both stand in the child, and where in the parent; both ascending."""
+    if child.distinct_rows <= parent.distinct_rows:
+        return _look_up(few=child, many=parent)
+    in_parent, in_child = _look_up(few=parent, many=child)
+    return in_child, in_parent
+
+
+def _look_up(*, few: HashBlock, many: HashBlock) -> tuple[Places, Places]:
+    """Binary search for ascending values walks through *many* once, so that it stays in the cache."""
+    if not few.distinct_rows:
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    places = np.searchsorted(many.hashes[0], few.hashes[0])
+    places[places == many.distinct_rows] = 0  # beyond the last, hence not equal to the first
+    first, second = many.hashes.take(places, axis=1) == few.hashes
+    undecided = np.flatnonzero(first & ~second)
+    first &= second
+    _look_further(few, many, places, first, undecided)
+    return np.flatnonzero(first), places[first]
+
+
+def _look_further(few: HashBlock, many: HashBlock, places: Places, found: NDArray[np.bool_], undecided: Places) -> None:
+    """Rows that share their first half with another row: step on to the one that also shares the second."""
+    while len(undecided):
+        places[undecided] += 1
+        undecided = undecided[places[undecided] < many.distinct_rows]
+        undecided = undecided[many.hashes[0][places[undecided]] == few.hashes[0][undecided]]
+        equal = many.hashes[1][places[undecided]] == few.hashes[1][undecided]
+        found[undecided[equal]] = True
+        undecided = undecided[~equal]

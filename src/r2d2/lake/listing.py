@@ -1,0 +1,198 @@
+"""What lies in one folder: files, folders and links, each with what is known of it. No link is followed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from r2d2.lake.recognise import (
+    BOOKKEEPING,
+    OTHER,
+    PARQUET,
+    format_by_content,
+    format_by_name,
+    is_bookkeeping,
+    is_hidden,
+    looks_like_a_part,
+    marks_a_table,
+    table_format,
+)
+
+_NOW_AND_THEN = 256  # folders
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file. Size, time and identity are known of Parquet files only."""
+
+    name: str
+    format: str
+    size_bytes: int = 0
+    modified_ns: int = 0
+    identity: tuple[int, int] = (0, 0)
+    error: str = ""  # why it cannot be used, where it is or may be Parquet
+
+    @property
+    def may_hold_rows(self) -> bool:
+        """Whether a table would lack rows without it."""
+        return self.format == PARQUET or bool(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One symbolic link and the real path that it leads to."""
+
+    name: str
+    target: str = ""
+    leads_to_folder: bool = False
+    error: str = ""  # why it leads nowhere
+
+    @property
+    def may_hold_rows(self) -> bool:
+        """Whether a reader that follows links would take it for a Parquet file."""
+        if self.leads_to_folder or is_hidden(self.name):
+            return False
+        stated = format_by_name(self.name)
+        return stated == PARQUET or (stated is None and looks_like_a_part(self.name))
+
+
+@dataclass(slots=True)
+class Folder:
+    """One folder, listed; everything in the order of names."""
+
+    path: str
+    name: str  # as a table would be named
+    prefix: str  # what comes before the names of what is in it
+    files: list[File] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)  # folders that are not looked into
+    links: list[Link] = field(default_factory=list)
+    table_format: str = ""  # Delta, Hudi, Iceberg
+    error: str = ""  # why it could not be listed
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a writer left word that this folder is one table."""
+        return any(file.format == BOOKKEEPING and marks_a_table(file.name) for file in self.files)
+
+    @property
+    def data_names(self) -> list[str]:
+        """The files and links in it that may hold rows."""
+        links = [link.name for link in self.links if link.may_hold_rows]
+        return [file.name for file in self.files if file.may_hold_rows] + links
+
+    def path_of(self, name: str) -> str:
+        """The path of something in it."""
+        return os.path.join(self.path, name)
+
+    def name_of(self, name: str) -> str:
+        """The name, as a table's, of something in it."""
+        return self.prefix + printable(name)
+
+
+Look = Callable[[Folder, str], Folder]
+"""Lists the folder of that name in another folder."""
+
+
+class Listings:
+    """Folders that were looked at ahead of the walk, so that none is listed twice."""
+
+    def __init__(self, *, now_and_then: Callable[[], None]) -> None:
+        self._ahead: dict[str, Folder] = {}
+        self._listed = 0
+        self._now_and_then = now_and_then
+
+    def look(self, parent: Folder, name: str) -> Folder:
+        """The folder of that name in *parent*."""
+        path = parent.path_of(name)
+        if path not in self._ahead:
+            self._ahead[path] = list_folder(path, parent.name_of(name))
+            self._listed += 1
+            if self._listed % _NOW_AND_THEN == 0:
+                self._now_and_then()
+        return self._ahead[path]
+
+    def forget(self, folder: Folder) -> None:
+        """Free what is known of a folder that is done with."""
+        self._ahead.pop(folder.path, None)
+
+    def clear(self) -> None:
+        """Free everything; what is still needed will be listed anew."""
+        self._ahead.clear()
+
+
+def list_folder(path: str, name: str, *, prefix: str | None = None) -> Folder:
+    """List a folder. What goes wrong is kept in the result, for the table that it would make incomplete."""
+    folder = Folder(path, name, name + "/" if prefix is None else prefix)
+    if not is_utf8(path):
+        folder.error = "has a name that is not UTF-8"
+        return folder
+    try:
+        with os.scandir(path) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                _add(folder, entry)
+        linked = [link.name for link in folder.links]
+        folder.table_format = table_format(path, [*folder.folders, *folder.hidden, *linked])
+    except OSError as error:
+        folder.error = f"cannot be listed ({error.strerror})"
+    return folder
+
+
+def look_at_file(path: str, *, is_regular: bool = True) -> File:
+    """One file, by its path."""
+    name = os.path.basename(path)
+    stated = format_by_name(name)
+    if stated not in (PARQUET, None):
+        return File(name, stated)
+    if not is_utf8(name):
+        return File(name, stated or OTHER, error="has a name that is not UTF-8")
+    if not is_regular:
+        return File(name, stated or OTHER, error="is neither a file nor a folder" if stated else "")
+    try:
+        found = stated or format_by_content(path)
+        if found != PARQUET:
+            return File(name, found)
+        stat = os.lstat(path)  # not the DirEntry's: on Windows that has no inode
+        return File(name, PARQUET, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino))
+    except OSError as error:
+        return File(name, stated or OTHER, error=f"cannot be opened ({error.strerror})")
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name from the file system is text."""
+    return name.isascii() or name.encode("utf-8", "replace").decode() == name
+
+
+def printable(name: str) -> str:
+    """The name, with bytes that are not UTF-8 written as \\xff."""
+    return name if is_utf8(name) else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def paths_above(path: str) -> Iterator[str]:
+    """The folders above a path, nearest first."""
+    parent = os.path.dirname(path)
+    while parent != path:
+        yield parent
+        path, parent = parent, os.path.dirname(parent)
+
+
+def _add(folder: Folder, entry: os.DirEntry[str]) -> None:
+    name = entry.name
+    if entry.is_symlink():
+        folder.links.append(_link(entry.path, name))
+    elif entry.is_dir(follow_symlinks=False):
+        (folder.hidden if is_hidden(name) else folder.folders).append(name)
+    elif name.startswith((".", "_")):
+        folder.files.append(File(name, BOOKKEEPING if is_bookkeeping(name) else OTHER))
+    else:
+        folder.files.append(look_at_file(entry.path, is_regular=entry.is_file(follow_symlinks=False)))
+
+
+def _link(path: str, name: str) -> Link:
+    try:
+        target = os.path.realpath(path, strict=True)
+    except OSError as error:
+        return Link(name, error="leads in a circle" if error.errno == errno.ELOOP else "is broken")
+    return Link(name, target, os.path.isdir(target))

@@ -1,0 +1,150 @@
+"""Which format a folder or a file is: by its name and, where that says nothing, by its first four bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Sequence
+from fnmatch import fnmatchcase
+
+PARQUET = "parquet"
+BOOKKEEPING = "bookkeeping"  # a writer's or the system's own notes: no data, and no surprise
+OTHER = ""  # no format that we know
+
+_FORMATS = {
+    **dict.fromkeys(("parquet", "parq", "pq"), PARQUET),
+    **dict.fromkeys(("jsonl", "ndjson"), "NDJSON"),
+    "csv": "CSV",
+    "tsv": "TSV",
+    "json": "JSON",
+    "orc": "ORC",
+    "avro": "Avro",
+}
+_COMPRESSIONS = frozenset(
+    ("gz", "gzip", "bz2", "zst", "zstd", "xz", "snappy", "lz4", "lzo", "br", "brotli", "deflate", "zip")
+)
+# Never looked into: notes, and files that a writer has not finished though they may begin like Parquet.
+_NO_TABLE = frozenset(("txt", "md", "log", "crc", "tmp", "temp", "inprogress", "_copying_", "crdownload"))
+
+_MARKERS = ("_SUCCESS", "_metadata", "_common_metadata", "_started_*", "_committed_*")
+_BOOKKEEPING = (*_MARKERS, ".*.crc", ".DS_Store")
+_SILENT_FOLDERS = frozenset((".git", ".r2d2"))
+
+_UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_PART = re.compile(
+    "|".join(
+        (
+            r"part[-_.](?=.*\d).+",  # Spark, Hadoop, pyarrow, Dask; no digit: perhaps a table of parts
+            r"[\d_-]*\d[\d_-]*",  # Polars 00000000, BigQuery 000000000000, Hive 000000_0
+            r"\d+_\d+_copy_\d+",  # Hive, second insert
+            rf"(?:\d[\d_-]*[-_])?{_UUID}(?:[-_.]\d+)*",  # pyarrow <uuid>-0, Iceberg's 00000-0-<uuid>-00001
+            r"[0-9a-f]{16,}(?:-[0-9a-f]{8,})?(?:[-_]\d+)*(?:_data\.\d+)?",  # hashes, Impala
+            r"(?:data|file|chunk|output)[-_.]\d+(?:[-_.]\d+)*",  # DuckDB data_0, Snowflake data_0_0_0
+            rf"\d{{8}}_\d{{6}}_\d{{5}}_[0-9a-z]{{5}}(?:_{_UUID})?",  # Presto, Trino, Athena
+            r"\d{4}_part_\d+",  # Redshift
+        )
+    ),
+    re.DOTALL | re.ASCII,
+)
+
+
+def format_by_name(name: str) -> str | None:
+    """The format that a file's name states; OTHER if it states none of ours, None if it states nothing.
+
+    >>> [format_by_name(name) for name in ("a.PARQUET", "a.csv.gz", "a.txt", "000000_0")]
+    ['parquet', 'CSV', '', None]
+    """
+    stem, _, extension = name.lower().rpartition(".")
+    if stem and extension in _COMPRESSIONS:
+        stem, _, extension = stem.rpartition(".")
+        if _FORMATS.get(extension) == PARQUET:
+            return None  # pandas users call Parquet a.parquet.gzip; what gzip makes of one is none
+    if not stem:
+        return None
+    return OTHER if extension in _NO_TABLE else _FORMATS.get(extension)
+
+
+def format_by_content(path: str) -> str:
+    """The format that the first bytes of a regular file state."""
+    # Not blocking and no links: the name may be a pipe or a link by now (HAZARDS 31).
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        head = os.read(handle, 4)
+    finally:
+        os.close(handle)
+    if head in (b"PAR1", b"PARE"):  # PARE: its footer is encrypted, which is for the footer's reader to say
+        return PARQUET
+    if head == b"Obj\x01":
+        return "Avro"
+    return "ORC" if head.startswith(b"ORC") else OTHER
+
+
+def is_hidden(name: str) -> bool:
+    """Whether readers pass over a file or folder of this name (`_day=3` is a partition, as for Spark)."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def is_passed_over(folder_name: str) -> bool:
+    """Whether a hidden folder needs no word: everyone knows that it is no data."""
+    return folder_name in _SILENT_FOLDERS
+
+
+def is_bookkeeping(name: str) -> bool:
+    """Whether a hidden file is one that writers or the system leave behind."""
+    return any(fnmatchcase(name, pattern) for pattern in _BOOKKEEPING)
+
+
+def marks_a_table(name: str) -> bool:
+    """Whether a file of this name says that its folder was written as one table."""
+    return any(fnmatchcase(name, pattern) for pattern in _MARKERS)
+
+
+def table_format(path: str, folder_names: Container[str]) -> str:
+    """Delta, Hudi or Iceberg, if the folder at *path* is such a table, else ''. Raises OSError."""
+    if "_delta_log" in folder_names:
+        return "Delta"
+    if ".hoodie" in folder_names:
+        return "Hudi"
+    if "metadata" in folder_names and os.path.isdir(os.path.join(path, "metadata")):
+        with os.scandir(os.path.join(path, "metadata")) as entries:
+            if any(entry.name.endswith((".metadata.json", ".metadata.json.gz")) for entry in entries):
+                return "Iceberg"
+    return ""
+
+
+def parts_among(names: Sequence[str], *, folder_name: str, is_one_table: bool) -> frozenset[str]:
+    """Which of a folder's Parquet files are parts of one table; the others are tables of their own.
+
+    >>> sorted(parts_among(["part-0.parquet", "old.parquet"], folder_name="sales", is_one_table=False))
+    ['part-0.parquet']
+    >>> sorted(parts_among(["Sales.parquet"], folder_name="sales", is_one_table=False))
+    ['Sales.parquet']
+    """
+    if is_one_table:
+        return frozenset(name for name in names if not _has_foreign_extension(name))
+    if len(names) == 1 and _stem(names[0]) in ("data", _stem(folder_name)):
+        return frozenset(names)
+    return frozenset(name for name in names if looks_like_a_part(name))
+
+
+def looks_like_a_part(name: str) -> bool:
+    """Whether a file is named as writers name the parts of a table, rather than as people name a table."""
+    return _PART.fullmatch(_stem(name)) is not None and not _has_foreign_extension(name)
+
+
+def _stem(name: str) -> str:
+    """The name in lower case, less what states Parquet or a compression."""
+    stem = name.lower()
+    while True:
+        head, _, extension = stem.rpartition(".")
+        if not head or (extension not in _COMPRESSIONS and _FORMATS.get(extension) != PARQUET):
+            return stem
+        stem = head
+
+
+def _has_foreign_extension(name: str) -> bool:
+    """Whether a name ends like part-0.parquet.bak: Parquet perhaps, but not what the writer left."""
+    if format_by_name(name) == PARQUET:
+        return False
+    _, dot, extension = _stem(name).rpartition(".")
+    return bool(dot) and re.fullmatch(r"c?\d+", extension) is None

@@ -1,0 +1,65 @@
+"""What each check said about one pair, in words."""
+
+from __future__ import annotations
+
+from r2d2.model.evidence import Evidence, Verdict
+from r2d2.model.graph import Check, Edges
+from r2d2.model.scan import Scan
+from r2d2.steps.compare_profiles import compare_ranges
+from r2d2.steps.prune_by_content import probe_columns
+
+SHARED = "they share files, or one lies inside the other: what is stored once is no copy"
+
+
+def profile_evidence(scan: Scan, parent: int, child: int) -> Evidence:
+    """What min-max pruning says of one pair."""
+    if tuple(sorted((scan.tables[parent].name, scan.tables[child].name))) in scan.overlaps:
+        return Evidence("prune_by_minmax", Verdict.IMPOSSIBLE, SHARED)
+    return compare_ranges(parent=scan.profiles[parent], child=scan.profiles[child], bag=scan.bag)
+
+
+def content_evidence(scan: Scan, edges: Edges, position: int) -> Evidence | None:
+    """What the last check on content said of an edge; None if there was none."""
+    assert scan.graph is not None
+    check = Check(edges.check[position])
+    if check is Check.NONE:
+        return None
+    ruled_out = edges is scan.graph.ruled_out
+    if check is Check.SAMPLED:
+        return _sampled(scan, edges.children[position], ruled_out)
+    missing, copies = edges.missing_rows[position], edges.missing_copies[position]
+    rows = scan.profiles[edges.children[position]].rows
+    if missing:
+        share = 1 - missing / rows
+        because = f"{missing:,} of the child's {rows:,} rows are not in the parent (containment {share:.6g})"
+        return Evidence("verify_containment", Verdict.IMPOSSIBLE, because)
+    verdict = Verdict.IMPOSSIBLE if ruled_out else Verdict.PROVEN
+    return Evidence("verify_containment", verdict, _proof(scan, edges, position, check) + _copies(copies))
+
+
+def _proof(scan: Scan, edges: Edges, position: int, check: Check) -> str:
+    rows = scan.profiles[edges.children[position]].rows
+    if rows == 0:
+        return "the child is empty: there is no row to look for"
+    if check is Check.EQUAL:
+        return f"the two hold the same {rows:,} rows"
+    if check is Check.IMPLIED:
+        between = scan.tables[edges.via[position]].name
+        return f"the child is in {between}, which is in the parent: both were compared row by row"
+    return f"each of the child's {rows:,} rows is in the parent"
+
+
+def _copies(missing_copies: int) -> str:
+    if missing_copies == 0:
+        return ""
+    return f"; but {missing_copies:,} of them are copies that the parent has fewer of"
+
+
+def _sampled(scan: Scan, child: int, ruled_out: bool) -> Evidence:
+    profile = scan.profiles[child]
+    columns = ", ".join(str(profile.schema.columns[place]) for place in probe_columns(profile, scan.probe_width))
+    if ruled_out:
+        because = f"a sampled row of the child has no equal in the parent in columns {columns}"
+        return Evidence("prune_by_content", Verdict.IMPOSSIBLE, because)
+    because = f"every sampled row of the child has an equal in the parent in columns {columns}"
+    return Evidence("prune_by_content", Verdict.POSSIBLE, because)

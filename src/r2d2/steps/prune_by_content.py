@@ -1,0 +1,143 @@
+"""Drop the pairs where a sampled row of the child is not in the parent (CLP, section 4.3).
+
+Rows are compared in the few most telling columns of the child only: a row that is missing there is missing
+altogether, and few columns of the parent have to be read.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from r2d2.model.graph import Check, ContainmentGraph, Edges
+from r2d2.model.profile import ColumnStats, TableProfile
+from r2d2.model.schema import Column
+
+Rows = Sequence[str]  # row hashes
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Which rows of a child to look for: how many, drawn how, in which of its columns."""
+
+    child: int
+    columns: tuple[Column, ...]
+    rows: int
+    uniform: bool  # drawn from all rows alike; else from a few places, which is cheaper and guarantees nothing
+
+
+class Content(Protocol):
+    """Whoever can read the tables. What cannot be read is left out of the answers, and rules nothing out."""
+
+    def take_samples(self, probes: Sequence[Probe]) -> Mapping[int, Rows]:
+        """By child, sampled rows."""
+
+    def look_for_rows(
+        self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Probe], samples: Mapping[int, Rows]
+    ) -> Mapping[tuple[int, int], set[str]]:
+        """By (parent, child), the sampled rows of the child that are in the parent."""
+
+
+def rows_to_sample(*, missing_share: float, risk: float) -> int:
+    """Rows to draw so that a child lacking *missing_share* of its rows is caught (Theorem 4.2).
+
+    Holds for rows drawn uniformly and independently; a sample picked by a filter does not earn it.
+
+    >>> rows_to_sample(missing_share=0.1, risk=0.05)
+    29
+    """
+    return math.ceil(math.log(1 / risk) / math.log(1 / (1 - missing_share)))
+
+
+def caught_share(*, rows: int, risk: float) -> float:
+    """The smallest share of missing rows that so many uniform draws catch but for *risk*: the theorem read backwards.
+
+    >>> round(caught_share(rows=10, risk=0.05), 2)
+    0.26
+    """
+    return 1 - math.pow(risk, 1 / rows)
+
+
+def prune_by_content(
+    graph: ContainmentGraph,
+    *,
+    profiles: Sequence[TableProfile],
+    width: int,
+    rows: int,
+    uniform: bool,
+    content: Content,
+) -> ContainmentGraph:
+    """The edges for whose children every sampled row was found in the parent; never drops a true one."""
+    edges = graph.standing
+    children = sorted({child for child in edges.children if profiles[child].rows})
+    probes = {child: _probe(child, profiles[child], width, rows, uniform) for child in children}
+    samples = content.take_samples(list(probes.values()))
+    parents_of: defaultdict[int, list[int]] = defaultdict(list)
+    for parent, child in zip(edges.parents, edges.children, strict=True):
+        if samples.get(child):
+            parents_of[child].append(parent)
+    found = content.look_for_rows(parents_of, probes, samples)
+    missing = [
+        pair in found and not found[pair].issuperset(samples[pair[1]])
+        for pair in zip(edges.parents, edges.children, strict=True)
+    ]
+    return _split(graph, missing)
+
+
+def _probe(child: int, profile: TableProfile, width: int, rows: int, uniform: bool) -> Probe:
+    columns = tuple(profile.schema.columns[place] for place in probe_columns(profile, width))
+    return Probe(child, columns, rows, uniform)
+
+
+def probe_columns(profile: TableProfile, width: int) -> tuple[int, ...]:
+    """Positions of the *width* columns that tell rows apart best, as far as the metadata says.
+
+    Ties go to the first by name, so that tables cut from one another ask for the same columns.
+    """
+    scores = [
+        _telling(column, stats, profile.rows)
+        for column, stats in zip(profile.schema.columns, profile.stats, strict=True)
+    ]
+    best = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:width]
+    return tuple(sorted(best))
+
+
+def _telling(column: Column, stats: ColumnStats, rows: int) -> float:
+    """About how many different values a column can have, by orders of magnitude."""
+    if stats.nulls == rows:
+        return 0
+    low, high = stats.low, stats.high
+    if column.kind == "bool":
+        return 1
+    if column.type_name.startswith(("int", "uint")) or column.kind == "date":
+        spread = int(high) - int(low) + 1 if isinstance(low, int) and isinstance(high, int) else rows
+        return round(math.log10(max(1, min(spread, 10**6))))
+    if low is not None and low == high:
+        return 0
+    return 4 if column.kind in ("number", "timestamp", "timestamp with zone") else 3
+
+
+def _split(graph: ContainmentGraph, missing: Sequence[bool]) -> ContainmentGraph:
+    """Standing and ruled-out edges, marked as sampled."""
+    sampled = replace(graph.standing, check=array("B", [Check.SAMPLED]) * len(missing))
+    return ContainmentGraph(
+        tables=graph.tables,
+        standing=pick(sampled, [place for place, gone in enumerate(missing) if not gone]),
+        step="prune_by_content",
+        dropped={"sample": sum(missing)} if any(missing) else {},
+        ruled_out=pick(sampled, [place for place, gone in enumerate(missing) if gone]),
+    )
+
+
+def pick(edges: Edges, places: Iterable[int]) -> Edges:
+    """The edges at some places, in that order."""
+    chosen = list(places)
+    columns = (
+        array(column.typecode, [column[place] for place in chosen])
+        for column in (edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, edges.via)
+    )
+    return Edges(*columns)

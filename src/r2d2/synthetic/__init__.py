@@ -1,0 +1,33 @@
+"""Synthetic lakes and their ground truth (sections 6.1.1 and 6.2), for demo, tests and benchmarks.
+
+Start reading at `lake.generate_lake`: roots become tables, tables become other tables by `transform` steps.
+What is contained in what is then found by `truth`, which knows nothing of how the lake was made.
+"""
+
+from r2d2.synthetic.draw import DEFAULT_MIX
+from r2d2.synthetic.family import generate_family_lake
+from r2d2.synthetic.lake import Progress, generate_lake
+from r2d2.synthetic.layout import Layout
+from r2d2.synthetic.lineage import GeneratedLake, GeneratedTable, read_lineage
+from r2d2.synthetic.truth import TrueEdge, brute_force_edges, lake_truth, read_truth, write_truth
+from r2d2.synthetic.truth_rows import TableRows, find_tables, read_rows, rows_of
+
+__all__ = [
+    "DEFAULT_MIX",
+    "GeneratedLake",
+    "GeneratedTable",
+    "Layout",
+    "Progress",
+    "TableRows",
+    "TrueEdge",
+    "brute_force_edges",
+    "find_tables",
+    "generate_family_lake",
+    "generate_lake",
+    "lake_truth",
+    "read_lineage",
+    "read_rows",
+    "read_truth",
+    "rows_of",
+    "write_truth",
+]

@@ -1,0 +1,99 @@
+"""What a generated lake consists of and where each table came from; `lineage.json`, beside the lake."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from r2d2.errors import UserError
+from r2d2.synthetic.layout import Layout
+from r2d2.synthetic.steps_json import Json, step_from_json, step_to_json
+from r2d2.synthetic.transform import Step
+
+LINEAGE_FORMAT = "r2d2-lineage/1"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTable:
+    """One table. How it was made says what it was meant to be, not what it is contained in: see `truth`."""
+
+    name: str  # path below the lake root, with /
+    sources: tuple[str, ...]  # names of the tables it was made from; a root has none
+    origin: str  # of a root: "builtin", "tpch" or a path; else ""
+    steps: tuple[Step, ...]
+    layout: Layout
+    rows: int
+    size_bytes: int
+    files: int
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it was there first."""
+        return not self.sources
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedLake:
+    """The lake folder, the tables in the order they were made, and the file that says so."""
+
+    path: Path
+    lineage_path: Path
+    seed: int
+    tables: tuple[GeneratedTable, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables."""
+        return sum(table.rows for table in self.tables)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all tables."""
+        return sum(table.size_bytes for table in self.tables)
+
+
+def write_lineage(lake: GeneratedLake) -> None:
+    """Write `lineage.json`; equal for equal lakes, wherever they lie."""
+    tables = [_table_to_json(table) for table in lake.tables]
+    data = {"format": LINEAGE_FORMAT, "lake": lake.path.name, "seed": lake.seed, "tables": tables}
+    lake.lineage_path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_lineage(path: Path) -> GeneratedLake:
+    """The lake that a `lineage.json` describes."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != LINEAGE_FORMAT:
+            raise ValueError(f"its format is {data['format']!r}, not {LINEAGE_FORMAT!r}")
+        tables = tuple(_table_from_json(table) for table in data["tables"])
+        return GeneratedLake(path.parent / data["lake"], path, data["seed"], tables)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"cannot read the lineage {path}: {error}", hint="generate the lake again") from error
+
+
+def _table_to_json(table: GeneratedTable) -> Json:
+    return {
+        "name": table.name,
+        "root": table.is_root,
+        "sources": list(table.sources),
+        "origin": table.origin,
+        "steps": [step_to_json(step) for step in table.steps],
+        "layout": asdict(table.layout),
+        "rows": table.rows,
+        "bytes": table.size_bytes,
+        "files": table.files,
+    }
+
+
+def _table_from_json(data: Json) -> GeneratedTable:
+    return GeneratedTable(
+        name=data["name"],
+        sources=tuple(data["sources"]),
+        origin=data["origin"],
+        steps=tuple(step_from_json(step) for step in data["steps"]),
+        layout=Layout(**data["layout"]),
+        rows=data["rows"],
+        size_bytes=data["bytes"],
+        files=data["files"],
+    )
