@@ -1,0 +1,163 @@
+"""Few pairs are compared, every edge is answered, and each answer is what comparing every pair gives."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r2d2.model.graph import Check, ContainmentGraph, Edges
+from r2d2.model.profile import ColumnStats, TableProfile
+from r2d2.model.schema import Column, Schema
+from r2d2.steps.chains import Chains, needed_edges, strong_components
+from r2d2.steps.verify_containment import Pair, verify_containment
+
+SCHEMA = Schema((Column(("x",), "int64"),))
+
+
+class Bags:
+    """Tables as bags of letters, compared the obvious way; some cannot be read."""
+
+    def __init__(self, bags: Sequence[Counter[str]], unreadable: frozenset[int] = frozenset()) -> None:
+        self.bags = bags
+        self.unreadable = unreadable
+        self.compared: list[Pair] = []
+
+    def fingerprint(self, tables: Sequence[int]) -> Mapping[int, str]:
+        return {t: repr(sorted(self.bags[t].items())) for t in tables if t not in self.unreadable}
+
+    def compare(self, pairs: Sequence[Pair]) -> Mapping[Pair, tuple[int, int]]:
+        self.compared += pairs
+        return {pair: self.missing(*pair) for pair in pairs if not self.unreadable & set(pair)}
+
+    def missing(self, parent: int, child: int) -> tuple[int, int]:
+        rows = sum(count for row, count in self.bags[child].items() if row not in self.bags[parent])
+        return rows, (self.bags[child] - self.bags[parent]).total()
+
+    def profiles(self) -> list[TableProfile]:
+        return [TableProfile(f"t{n}", SCHEMA, bag.total(), 1, (ColumnStats(),)) for n, bag in enumerate(self.bags)]
+
+    def graph(self, pairs: Sequence[Pair]) -> ContainmentGraph:
+        ordered = sorted(pairs)
+        edges = Edges.of(array("I", [p for p, _ in ordered]), array("I", [c for _, c in ordered]))
+        return ContainmentGraph(tuple(f"t{n}" for n in range(len(self.bags))), edges, "prune_by_content")
+
+
+BAGS = st.lists(st.text("abcd", max_size=5).map(Counter), min_size=2, max_size=9)
+
+
+@st.composite
+def lakes(draw: st.DrawFn) -> tuple[Bags, list[Pair]]:
+    """Bags, and candidate edges: all true ones among them, and some that are not."""
+    content = Bags(draw(BAGS))
+    everything = [(p, c) for p in range(len(content.bags)) for c in range(len(content.bags)) if p != c]
+    doubtful = draw(st.sets(st.sampled_from(everything)))
+    return content, [pair for pair in everything if pair in doubtful or content.missing(*pair)[0] == 0]
+
+
+@settings(max_examples=600)
+@given(lakes(), st.booleans())
+def test_every_answer_is_what_comparing_every_pair_gives(lake: tuple[Bags, list[Pair]], bag: bool) -> None:
+    content, pairs = lake
+    result = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content, bag=bag)
+    seen = set()
+    for edges, stands in ((result.standing, True), (result.ruled_out, False)):
+        for place, pair in enumerate(zip(edges.parents, edges.children, strict=True)):
+            missing = content.missing(*pair)
+            assert (edges.missing_rows[place], edges.missing_copies[place]) == missing
+            assert stands == ((missing[1] if bag else missing[0]) == 0)
+            seen.add(pair)
+    assert seen == set(pairs)
+    assert result.dropped.get("unreadable", 0) == 0
+
+
+@settings(max_examples=300)
+@given(lakes())
+def test_what_is_said_to_follow_names_a_table_that_lies_between(lake: tuple[Bags, list[Pair]]) -> None:
+    content, pairs = lake
+    edges = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content).standing
+    for parent, child, check, via in zip(edges.parents, edges.children, edges.check, edges.via, strict=True):
+        if check == Check.IMPLIED:
+            assert via not in (parent, child)
+            assert content.missing(parent, via)[0] == 0
+            assert content.missing(via, child)[0] == 0
+
+
+@settings(max_examples=300)
+@given(lakes(), st.data())
+def test_a_table_that_cannot_be_read_has_no_proven_edge(lake: tuple[Bags, list[Pair]], data: st.DataObject) -> None:
+    content, pairs = lake
+    broken = frozenset(data.draw(st.sets(st.integers(0, len(content.bags) - 1), max_size=2)))
+    content.unreadable = broken
+    result = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content)
+    for parent, child in zip(result.standing.parents, result.standing.children, strict=True):
+        assert content.missing(parent, child)[0] == 0
+        assert child not in broken or content.bags[child].total() == 0
+        assert parent not in broken or content.bags[child].total() == 0
+
+
+def test_a_chain_is_compared_link_by_link_only() -> None:
+    bags = [Counter("abcdefgh"[:size]) for size in range(8, 0, -1)]
+    content = Bags(bags)
+    pairs = [(p, c) for p in range(8) for c in range(p + 1, 8)]
+    result = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content)
+    assert len(result) == 28
+    assert len(content.compared) == 7
+
+
+def test_equal_tables_are_not_compared_at_all() -> None:
+    content = Bags([Counter("aab")] * 6)
+    pairs = [(p, c) for p in range(6) for c in range(6) if p != c]
+    result = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content)
+    assert set(result.standing.check) == {Check.EQUAL}
+    assert content.compared == []
+
+
+def test_a_set_that_is_no_bag_is_counted_for_itself() -> None:
+    content = Bags([Counter("ab"), Counter("aab"), Counter("aa")])  # as sets each holds the next; t0 lacks an a
+    result = verify_containment(content.graph([(0, 1), (1, 2), (0, 2)]), profiles=content.profiles(), content=content)
+    assert list(result.standing.missing_copies) == [1, 1, 0]
+
+
+PAIRS = st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] != pair[1]))
+
+
+def reachable(edges: set[Pair]) -> set[Pair]:
+    """Warshall's closure."""
+    closed = set(edges)
+    for middle in range(8):
+        closed |= {(a, d) for a, b in closed for c, d in closed if b == c == middle}
+    return closed
+
+
+@settings(max_examples=300)
+@given(PAIRS)
+def test_chains_lead_where_the_closure_says(edges: set[Pair]) -> None:
+    chains, closed = Chains(edges), reachable(edges)
+    for start in range(8):
+        for end in range(8):
+            if start != end:
+                assert chains.lead(start, end) == ((start, end) in closed)
+
+
+@settings(max_examples=300)
+@given(PAIRS, PAIRS)
+def test_the_needed_edges_prove_all_the_others_if_they_hold(asked: set[Pair], proven: set[Pair]) -> None:
+    chosen = needed_edges(asked, proven)
+    assert chosen <= asked
+    assert asked <= reachable(chosen | proven) | {(a, b) for a, b in asked if a == b}
+
+
+@given(PAIRS)
+def test_components_hold_what_leads_to_one_another_and_come_in_order(edges: set[Pair]) -> None:
+    components, closed = strong_components(edges), reachable(edges)
+    number = {table: place for place, tables in enumerate(components) for table in tables}
+    for a in number:
+        for b in number:
+            if a != b:
+                assert (number[a] == number[b]) == ((a, b) in closed and (b, a) in closed)
+    for start, end in edges:
+        assert number[end] <= number[start]
