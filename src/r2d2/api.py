@@ -81,16 +81,24 @@ def silent(step: str, done: int, total: int | None) -> None:
 
 
 def scan_lake(
-    roots: Sequence[str], settings: Settings, *, spark: SparkSession | None = None, progress: Progress = silent
+    roots: Sequence[str],
+    settings: Settings,
+    *,
+    spark: SparkSession | None = None,
+    progress: Progress = silent,
+    hash_bits: int = 128,
 ) -> Scan:
-    """Take the lake through the pipeline and keep the result in the state folder."""
+    """Take the lake through the pipeline and keep the result in the state folder.
+
+    Fewer *hash_bits* make different rows look equal: for tests of what stands behind the hash.
+    """
     store = StateStore(settings.state)
     with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
         tools = Tools(
             discover=_discover,
             profile=_Profiler(known, session),
-            content=partial(_content, session, store.key()),
+            content=partial(_content, session, store.key(), hash_bits),
         )
         found = run(roots, settings=settings, tools=tools, progress=progress)
         return replace(found, run=store.save(found, keep=settings.keep_runs))
@@ -166,8 +174,8 @@ class _LakeContent(Content):
         return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
 
 
-def _content(session: LazySession, key: bytes, scan: Scan, settings: Settings) -> _LakeContent:
-    return _LakeContent(scan, session, Hashing(read_slice, key))
+def _content(session: LazySession, key: bytes, hash_bits: int, scan: Scan, settings: Settings) -> _LakeContent:
+    return _LakeContent(scan, session, Hashing(read_slice, key, hash_bits))
 
 
 def _table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:

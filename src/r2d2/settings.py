@@ -161,7 +161,7 @@ def load_settings(
     """The settings in force; *given* are those from the command line or from code."""
     values = _from_file((folder or Path.cwd()) / CONFIG_FILE)
     values |= _from_environment(os.environ if environment is None else environment)
-    values |= {name: value for name, value in (given or {}).items() if value is not None}
+    values |= _typed_by_name({name: value for name, value in (given or {}).items() if value is not None}, "the call")
     return _checked(values)
 
 
@@ -172,11 +172,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         content = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {error}", hint="it is a TOML file: name = value") from error
-    known = {declaration.name: declaration for declaration in declarations()}
-    for name in content:
-        if name not in known:
-            raise UserError(f"{path} has a setting {name!r} that does not exist", hint=_nearest(name, known))
-    return {name: _typed(known[name], value, str(path)) for name, value in content.items()}
+    return _typed_by_name(content, str(path))
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -204,12 +200,22 @@ def _parsed(declaration: Declaration, text: str) -> Any:
     return text
 
 
+def _typed_by_name(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = {declaration.name: declaration for declaration in declarations()}
+    for name in values:
+        if name not in known:
+            raise UserError(f"{where} has a setting {name!r} that does not exist", hint=_nearest(name, known))
+    return {name: _typed(known[name], value, where) for name, value in values.items()}
+
+
 def _typed(declaration: Declaration, value: Any, where: str) -> Any:
     if declaration.repeats:
         if isinstance(value, str):
             value = [value]
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
             return tuple(value)
+    elif declaration.type is str and isinstance(value, os.PathLike):
+        return os.fspath(value)
     elif declaration.type is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     elif type(value) is declaration.type:

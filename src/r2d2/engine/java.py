@@ -7,7 +7,6 @@ through a few lines of shell that leave this one argument out.
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import shlex
@@ -16,11 +15,31 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from r2d2.errors import UserError
 
 _UNWANTED = "--add-modules=jdk.incubator.vector"
+
+
+@contextmanager
+def suitable_java() -> Iterator[None]:
+    """JAVA_HOME names a Java that fits, for as long as it takes to start Spark.
+
+    Where the start is interrupted, what it began may still look for the wrapper: then it is left.
+    """
+    before = os.environ.get("JAVA_HOME")
+    home = java_home()
+    os.environ["JAVA_HOME"] = str(home)
+    try:
+        yield
+    finally:
+        os.environ.pop("JAVA_HOME")
+        if before is not None:
+            os.environ["JAVA_HOME"] = before
+    if sys.platform != "win32":
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def java_home() -> Path:
@@ -75,7 +94,6 @@ def _wrapped(java: Path) -> Path:
     if sys.platform == "win32":
         return java.parent.parent
     home = Path(tempfile.mkdtemp(prefix="r2d2-java-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
     script = home / "bin" / "java"
     script.parent.mkdir()
     script.write_text(

@@ -8,14 +8,16 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from r2d2.engine.java import java_home
+from r2d2.engine.java import suitable_java
 from r2d2.errors import UserError
 from r2d2.settings import Settings
 
@@ -47,7 +49,7 @@ def open_session(settings: Settings, given: SparkSession | None = None) -> Itera
         yield session
     finally:
         if ours:
-            session.stop()
+            _stop(session)
 
 
 class LazySession:
@@ -90,13 +92,33 @@ def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     if running is not None:  # spark-submit, a notebook
         return running, False
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
-    os.environ["JAVA_HOME"] = str(java_home())
     scratch = Path(tempfile.mkdtemp(prefix="r2d2-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     configured = builder.builder.master(settings.master).appName("r2d2")
     for name, value in _configuration(settings, scratch).items():
         configured = configured.config(name, value)
-    return configured.getOrCreate(), True
+    with suitable_java(), _interrupts_kept():
+        return configured.getOrCreate(), True
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Ctrl-C stays what it is: Spark's own handler calls the JVM in the middle of another call, and both fail."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(session: SparkSession) -> None:
+    """Stop it from another thread: this one's line to the JVM may still wait for what Ctrl-C broke off."""
+    stopper = threading.Thread(target=session.stop)
+    stopper.start()
+    stopper.join()
 
 
 def _running(sessions: type[SparkSession]) -> SparkSession | None:

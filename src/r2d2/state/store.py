@@ -55,16 +55,17 @@ class StateStore:
 
     def save(self, scan: Scan, *, keep: int) -> str:
         """Write *scan* as the newest run, keep the last *keep* runs; its name. Call it with the lock held."""
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(3)}"
         unfinished = self._runs / (_UNFINISHED + name)
-        unfinished.mkdir(parents=True)
-        write_scan(scan, unfinished)
-        for path in unfinished.iterdir():
-            _sync(path)
-        unfinished.rename(self._runs / name)
-        _sync(self._runs)
-        _write_atomically(self._pointer, name)
-        self._forget_old(name, keep)
+        with self._writing():
+            unfinished.mkdir(parents=True)
+            write_scan(scan, unfinished)
+            for path in unfinished.iterdir():
+                _sync(path)
+            unfinished.rename(self._runs / name)
+            _sync(self._runs)
+            _write_atomically(self._pointer, name)
+            self._forget_old(name, keep)
         return name
 
     @property
@@ -82,15 +83,22 @@ class StateStore:
     def _prepare(self) -> None:
         """Make the folder, or see that it is one of ours."""
         self._check_format()
-        try:
+        with self._writing():
             self._runs.mkdir(parents=True, exist_ok=True)
             if not (self.folder / "key").exists():
                 _write_atomically(self.folder / "key", secrets.token_hex(32), mode=0o600)
             if not (self.folder / "format.json").exists():
                 _write_atomically(self.folder / "format.json", json.dumps({"format": FORMAT}))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A full disk and the like are the user's to put right."""
+        try:
+            yield
         except OSError as error:
             raise StateError(
-                f"cannot write the state folder {self.folder} ({error.strerror})", hint="give another with --state DIR"
+                f"cannot write the state folder {self.folder} ({error.strerror or error})",
+                hint="give another with --state DIR",
             ) from error
 
     def _check_format(self) -> None:
@@ -98,7 +106,7 @@ class StateStore:
         if path.exists():
             try:
                 found = json.loads(path.read_text("utf-8"))["format"]
-            except (ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError, TypeError) as error:
                 raise StateError(f"{path} is damaged", hint="give another folder with --state DIR") from error
             if found != FORMAT:
                 raise StateError(
@@ -114,6 +122,10 @@ class StateStore:
             return self._pointer.read_text("utf-8").strip() or None
         except FileNotFoundError:
             return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise StateError(
+                f"{self._pointer} cannot be read ({error})", hint="give another folder with --state DIR"
+            ) from error
 
     def _forget_old(self, newest: str, keep: int) -> None:
         """Remove runs beyond the last *keep*, and what interrupted ones left."""

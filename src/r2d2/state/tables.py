@@ -113,9 +113,10 @@ def read_scan(folder: Path) -> Scan:
     try:
         summary = json.loads((folder / "run.json").read_text("utf-8"))
         return _assemble(folder, summary)
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, pa.ArrowException) as error:
         raise StateError(
-            f"the scan in {folder} cannot be read ({type(error).__name__}: {error})", hint="scan the lake again"
+            f"the scan in {folder} cannot be read ({type(error).__name__}: {error})",
+            hint="scan the lake again, into another folder with --state DIR",
         ) from error
 
 
@@ -145,7 +146,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         schema_graph=schema_graph,
         graph=graph,
         funnel=tuple(FunnelLine(**line) for line in summary["funnel"]),
-        settings=summary["settings"],
+        settings={name: tuple(v) if isinstance(v, list) else v for name, v in summary["settings"].items()},
         run=folder.name,
     )
 

@@ -35,11 +35,11 @@ def hash_rows(
     """
     if not 1 <= bits <= ALL_BITS:
         raise ValueError(f"a row hash has 1 to {ALL_BITS} bits, not {bits}")
-    if not columns:
-        raise ValueError("a table without columns has no rows to hash")
+    if not all(projections):
+        raise ValueError("a projection without columns has no rows to hash")
     tokens = sorted({token for projection in projections for token in projection})
     sums = plan_sums([{tokens.index(token) for token in projection} for projection in projections])
-    out = [np.zeros((2, len(next(iter(columns.values())))), np.uint64) for _ in projections]
+    out = [np.zeros((2, len(columns[tokens[0]])), np.uint64) for _ in projections]
     secrets = secret_words(key=key, purpose=b"row", count=2)
     begin = 0
     for hashes in _blocks([(token, columns[token]) for token in tokens], key):
@@ -91,7 +91,9 @@ def _blocks(columns: Sequence[tuple[Token, pa.ChunkedArray]], key: bytes) -> Ite
     for batch in _batches([column for _, column in columns]):
         end = begin + batch.num_rows
         yield [
-            whole[place][:, begin:end] if place in whole else hash_column(batch.column(place), token=token, key=key)
+            whole[place][:, begin:end]
+            if place in whole
+            else hash_column(batch.column(place), token=token, key=key)
             for place, (token, _) in enumerate(columns)
         ]
         begin = end

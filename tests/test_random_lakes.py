@@ -1,0 +1,94 @@
+"""Whole scans of random lakes against a plain Counter: nothing missing, nothing wrong, every count exact."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r2d2.api import Lake, scan_lake
+from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
+from r2d2.settings import load_settings
+from r2d2.synthetic.truth import TrueEdge, brute_force_edges
+from r2d2.synthetic.truth_rows import read_rows
+from tests.random_lakes import write_lake
+
+LAKES_PER_SCAN = 25
+SCANS = int(os.environ.get("TORTURE_SCANS", 12))  # `make torture` sets it
+
+
+def scan(spark: Any, folder: Path, **options: Any) -> Lake:
+    given = load_settings({"state": str(folder / "state")}, environment={})
+    return Lake(scan_lake([str(folder / "lakes")], given, spark=spark, **options))
+
+
+def truth(folder: Path, names: tuple[str, ...]) -> dict[tuple[str, str], TrueEdge]:
+    """Every pair of each lake whose columns allow it; different lakes share no column."""
+    lakes: dict[str, dict[str, Any]] = {}
+    for name in names:
+        lakes.setdefault(name.partition("/")[0], {})[name] = read_rows(folder / "lakes" / name)
+    return {
+        (edge.parent, edge.child): edge
+        for tables in lakes.values()
+        for edge in brute_force_edges(tables, all_pairs=True)
+    }
+
+
+def write_lakes(folder: Path, first_seed: int, count: int = LAKES_PER_SCAN) -> None:
+    for seed in range(first_seed, first_seed + count):
+        write_lake(folder / "lakes", seed)
+
+
+@settings(max_examples=SCANS, database=None)
+@given(st.integers(0, 10**9))
+def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_lakes(folder, seed * LAKES_PER_SCAN)
+        lake = scan(spark, folder)
+        assert not lake.problems, lake.problems
+        expected = truth(folder, lake.tables)
+        found = {(row.parent, row.child): row for row in standing_edges(lake.scan)}
+        assert found.keys() == {pair for pair, edge in expected.items() if edge.contained}
+        for row in [*found.values(), *dropped_edges(lake.scan)]:
+            assert_counts(row, expected)
+
+
+def assert_counts(row: EdgeRow, expected: dict[tuple[str, str], TrueEdge]) -> None:
+    edge = expected.get((row.parent, row.child))
+    if row.missing_rows is not None:
+        assert edge is not None
+        assert (row.missing_rows, row.bag) == (edge.missing_rows, edge.bag)
+        assert row.containment == pytest.approx(edge.containment)
+
+
+def test_with_eight_bits_of_hash_no_true_edge_is_lost(spark: Any, tmp_path: Path) -> None:
+    write_lakes(tmp_path, 77_000_000, count=60)
+    lake = scan(spark, tmp_path, hash_bits=8)
+    expected = truth(tmp_path, lake.tables)
+    found = {(row.parent, row.child) for row in standing_edges(lake.scan)}
+    true = {pair for pair, edge in expected.items() if edge.contained}
+    assert true <= found
+    assert found - true, "with so few bits some pair should have been taken for contained"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Apia", "Europe/Dublin", "+14:00"])
+def test_the_graph_is_the_same_in_every_time_zone_and_under_hostile_settings(
+    spark: Any, tmp_path: Path, zone: str
+) -> None:
+    write_lakes(tmp_path, 88_000_000)
+    hostile = spark.newSession()
+    hostile.conf.set("spark.sql.session.timeZone", zone)
+    for name in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles", "spark.sql.caseSensitive"):
+        hostile.conf.set(name, "true")
+    hostile.conf.set("spark.sql.ansi.enabled", "false")
+    hostile.conf.set("spark.sql.shuffle.partitions", "3")
+    lake = scan(hostile, tmp_path)
+    expected = {pair for pair, edge in truth(tmp_path, lake.tables).items() if edge.contained}
+    assert {(row.parent, row.child) for row in standing_edges(lake.scan)} == expected
+    assert hostile.conf.get("spark.sql.session.timeZone") == zone
