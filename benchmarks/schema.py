@@ -47,7 +47,13 @@ def _schema_rows() -> Iterator[dict[str, Any]]:
         command = [sys.executable, "-m", "benchmarks.schema", str(tables), str(distinct)]
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
         seconds, memory, edges = float(answer[0]), int(answer[1]), int(answer[2])
-        row: dict[str, Any] = {"tables": tables, "distinct": distinct, "edges": edges, "seconds": seconds, "peak MB": memory}
+        row: dict[str, Any] = {
+            "tables": tables,
+            "distinct": distinct,
+            "edges": edges,
+            "seconds": seconds,
+            "peak MB": memory,
+        }
         first = first or row
         if row is not first:
             exponent = math.log(seconds / first["seconds"]) / math.log(tables / first["tables"])

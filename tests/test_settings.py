@@ -161,7 +161,9 @@ def test_a_wrong_type_in_the_file_is_told_with_its_place(toml: str, says: str, t
         ("R2D2_BAG", "maybe", "must be true or false, not 'maybe'"),
     ],
 )
-def test_a_wrong_type_in_the_environment_is_told_with_its_variable(variable: str, text: str, says: str, tmp_path: Path) -> None:
+def test_a_wrong_type_in_the_environment_is_told_with_its_variable(
+    variable: str, text: str, says: str, tmp_path: Path
+) -> None:
     message = refused(tmp_path, environment={variable: text})
     assert says in message and variable in message
 

@@ -101,6 +101,7 @@ def scan_lake(
             content=partial(_content, session, store.key(), hash_bits),
         )
         found = run(roots, settings=settings, tools=tools, progress=progress)
+        found = replace(found, session_seconds=session.seconds)
         return replace(found, run=store.save(found, keep=settings.keep_runs))
 
 

@@ -87,16 +87,15 @@ def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Pro
 def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """In which pairs is a sampled row of the child not in the parent?"""
     assert scan.graph is not None
-    guaranteed = settings.epsilon > 0
-    rows = rows_to_sample(missing_share=settings.epsilon, risk=settings.delta) if guaranteed else settings.rows
-    content = tools.content(scan, settings)
+    asked = settings.epsilon > 0
+    rows = rows_to_sample(missing_share=settings.epsilon, risk=settings.delta) if asked else settings.rows
     pruned = prune_by_content(
         scan.graph,
         profiles=scan.profiles,
         width=settings.columns,
         rows=rows,
-        uniform=guaranteed,
-        content=content,
+        uniform=asked or not settings.verify,  # a result that stands on samples must earn its guarantee
+        content=tools.content(scan, settings),
     )
     return replace(scan, graph=pruned)
 

@@ -96,7 +96,7 @@ class Settings:
     )
     bag: bool = _setting(False, "count copies: a child may not have more of a row than its parent", commands=["scan"])
     rows: int = _setting(
-        10,
+        100,
         "sampled rows of each child that are looked for in its parents before all rows are compared",
         commands=_SCANS,
         metavar="T",
@@ -117,7 +117,7 @@ class Settings:
         check=_between(0, 1),
     )
     delta: float = _setting(
-        0.05, "the risk that it is not (with --epsilon)", commands=["scan"], metavar="RISK", check=_between(0, 1)
+        0.05, "the risk that it is not (with --epsilon)", commands=["scan"], metavar="RISK", check=_between(1e-9, 1)
     )
     verify: bool = _setting(
         True, "compare every row of what is left; without, the result stands on samples only", commands=_SCANS

@@ -49,7 +49,10 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def started_by(home: Path, *arguments: str) -> list[str]:
     """The arguments that reach Java when it is started as Spark starts it."""
     done = subprocess.run(
-        [home / "bin" / "java", *arguments], capture_output=True, text=True, env={"GREETING": "hello", "PATH": "/bin:/usr/bin"}
+        [home / "bin" / "java", *arguments],
+        capture_output=True,
+        text=True,
+        env={"GREETING": "hello", "PATH": "/bin:/usr/bin"},
     )
     assert done.returncode == 3, done.stderr  # the wrapper adds nothing to what Java says
     found, greeting = json.loads(done.stdout)
@@ -62,14 +65,23 @@ ODD_ARGUMENTS = [
     [""],
     ["-cp", "/a b/c'd\"e/*:$HOME/`x`\\", "-Dx=y z", "Main", "  leading", "trailing  ", "*", "?", "~", "#"],
     ["two\nlines", "tab\there", "ü", "(", ")", "!", "=", "-n", "-e", "--", "-a", "&&", ";", "|"],
-    ["--add-modules=java.sql", "--add-modules", "jdk.incubator.vector", " " + UNWANTED, UNWANTED + "x", UNWANTED.upper()],
+    [
+        "--add-modules=java.sql",
+        "--add-modules",
+        "jdk.incubator.vector",
+        " " + UNWANTED,
+        UNWANTED + "x",
+        UNWANTED.upper(),
+    ],
     [f"-Dnote={UNWANTED}", "$@", "$1", "%s", "\\n"],
     ["x" * 100_000],
 ]
 
 
 @pytest.mark.parametrize("arguments", ODD_ARGUMENTS, ids=range(len(ODD_ARGUMENTS)))
-def test_the_wrapper_keeps_every_argument_but_one(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wrapper_keeps_every_argument_but_one(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "it's a $HOME"))
     make_java(tmp_path / "it's a $HOME", "21.0.8")
     home = java.java_home()
@@ -101,7 +113,9 @@ def test_a_wrapper_can_be_wrapped_again(tmp_path: Path, monkeypatch: pytest.Monk
         ("4.1.4", None, False),
     ],
 )
-def test_a_java_is_taken_only_if_it_fits_this_spark(spark: str, version: str | None, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_is_taken_only_if_it_fits_this_spark(
+    spark: str, version: str | None, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pyspark.__version__", spark)
     make_java(tmp_path / "own", version)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
@@ -147,11 +161,16 @@ def test_no_java_at_all_is_the_users_to_fix() -> None:
     assert "r2d2-lake[local]" in caught.value.hint and "JAVA_HOME" in caught.value.hint
 
 
-def test_the_wrapper_is_gone_when_the_program_ends(tmp_path: Path) -> None:
-    code = "from r2d2.engine.java import java_home; print(java_home())"
-    make_java(tmp_path / "own", "17.0.1")
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"JAVA_HOME": str(tmp_path / "own"), "PATH": "/bin:/usr/bin"}
-    )
-    assert done.returncode == 0, done.stderr
-    assert not Path(done.stdout.strip()).exists()
+@pytest.mark.parametrize("before", [True, False], ids=["with JAVA_HOME", "without"])
+def test_the_wrapper_and_its_name_are_gone_once_spark_has_started(
+    before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = make_java(tmp_path / "own", "17.0.1")
+    monkeypatch.setenv("PATH", str(own.parent))
+    if before:
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
+    with java.suitable_java():
+        wrapper = Path(os.environ["JAVA_HOME"])
+        assert started_by(wrapper, "x") == ["x"]
+    assert os.environ.get("JAVA_HOME") == (str(tmp_path / "own") if before else None)
+    assert not wrapper.exists() and own.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -44,3 +45,7 @@ def test_our_own_session_has_no_page_that_others_could_use(spark: Any) -> None:
     assert spark.conf.get("spark.ui.enabled") == "false"  # HAZARDS 37
     assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_our_own_session_leaves_ctrl_c_as_it_is(spark: Any) -> None:
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

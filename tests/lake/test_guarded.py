@@ -115,7 +115,9 @@ def test_fifty_deaths_in_a_row_are_fifty_outcomes() -> None:
 
 def test_what_an_item_eats_is_bounded_by_what_was_there_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "_MORE_MEMORY_BYTES", 64 << 20)
-    outcomes = list(guarded_map(lambda size: str(len(bytearray(size))), [1 << 20, 256 << 20, 1 << 20], timeout_seconds=9))
+    outcomes = list(
+        guarded_map(lambda size: str(len(bytearray(size))), [1 << 20, 256 << 20, 1 << 20], timeout_seconds=9)
+    )
     assert [outcome.because for outcome in outcomes] == ["", expected_reason("bloat"), ""]
 
 

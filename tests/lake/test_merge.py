@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.random_tables import VALUES, tables
 
 from r2d2.errors import TableError
 from r2d2.lake.merge import ColumnProfile, FileRows, FilesProfile, from_json, merge_files, to_json
 from r2d2.lake.parquet import read_footer
 from r2d2.model.profile import ColumnStats, Value
 from r2d2.model.schema import Token, kind_of
-from tests.random_tables import VALUES, tables
 
 # NaN aside: a file with nothing else has no bounds to state.
 TYPES = [kind for kind in VALUES if not pa.types.is_floating(kind)]
@@ -44,7 +45,9 @@ def without_some_null_columns(part: pa.Table, dice: st.DataObject) -> pa.Table:
     lacking = [
         name
         for name in part.column_names[1:]
-        if part[name].null_count == part.num_rows and not pa.types.is_nested(part[name].type) and dice.draw(st.booleans())
+        if part[name].null_count == part.num_rows
+        and not pa.types.is_nested(part[name].type)
+        and dice.draw(st.booleans())
     ]
     return part.drop_columns(lacking)
 
@@ -58,7 +61,7 @@ def test_merged_files_say_what_one_file_with_all_rows_says(table: pa.Table, dice
         folder = Path(name)
         pq.write_table(table, folder / "whole.parquet")
         parts = []
-        for number, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+        for number, (start, end) in enumerate(pairwise(edges)):
             part = table.slice(start, end - start)
             if number:
                 part = without_some_null_columns(part, dice)
@@ -124,7 +127,14 @@ def test_merging_leaves_its_arguments_alone(several: list[FilesProfile]) -> None
 
 
 @settings(max_examples=200)
-@given(st.lists(st.sampled_from(["int64", "float32", "string", "timestamp(us)", "timestamp(us,UTC)", "null"]), min_size=1, max_size=5), st.data())
+@given(
+    st.lists(
+        st.sampled_from(["int64", "float32", "string", "timestamp(us)", "timestamp(us,UTC)", "null"]),
+        min_size=1,
+        max_size=5,
+    ),
+    st.data(),
+)
 def test_types_of_several_kinds_clash_in_any_order_and_others_do_not(types: list[str], dice: st.DataObject) -> None:
     several = [profile(f"{n}.parquet", x=(name, ColumnStats(nulls=0))) for n, name in enumerate(types)]
     if len({kind_of(name) for name in types} - {"null"}) > 1:
@@ -149,7 +159,9 @@ def test_a_clash_names_the_column_both_types_and_both_files() -> None:
 
 def test_files_without_a_common_column_are_not_one_table() -> None:
     with pytest.raises(TableError) as caught:
-        merge_files([profile("a.parquet", x=("int64", ColumnStats())), profile("b.parquet", y=("int64", ColumnStats()))])
+        merge_files(
+            [profile("a.parquet", x=("int64", ColumnStats())), profile("b.parquet", y=("int64", ColumnStats()))]
+        )
     assert str(caught.value.args[0]) == "its files a.parquet and b.parquet have no column in common"
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.random_tables import PLAIN_WRITERS, VALUES, Writer, tables
 
 from r2d2.errors import TableError
 from r2d2.lake.footer_stats import _OLD_PARQUET_MR
@@ -27,7 +28,6 @@ from r2d2.lake.parquet import read_footer
 from r2d2.lake.read_metadata import read_bundle
 from r2d2.lake.types import flatten_fields
 from r2d2.model.profile import ColumnStats, Value
-from tests.random_tables import PLAIN_WRITERS, VALUES, Writer, tables
 
 
 def write(path: Path, columns: Any, **options: Any) -> Path:
@@ -127,9 +127,13 @@ def test_nulls_are_right_bounds_valid_and_exact_ones_in_the_column(table: pa.Tab
 
 
 @pytest.mark.parametrize("write_table", PLAIN_WRITERS)
-@pytest.mark.parametrize("length", [0, 15, 16, 17, 59, 60, 61, 63, 64, 65, 249, 250, 251, 255, 256, 257, 4095, 4096, 5000])
+@pytest.mark.parametrize(
+    "length", [0, 15, 16, 17, 59, 60, 61, 63, 64, 65, 249, 250, 251, 255, 256, 257, 4095, 4096, 5000]
+)
 @pytest.mark.parametrize("letter", ["a", "ü"])
-def test_a_text_bound_is_exact_only_where_it_is_whole(write_table: Writer, length: int, letter: str, tmp_path: Path) -> None:
+def test_a_text_bound_is_exact_only_where_it_is_whole(
+    write_table: Writer, length: int, letter: str, tmp_path: Path
+) -> None:
     table = pa.table({"s": [letter * length, letter * length + "b"]})
     write_table(table, tmp_path / "t.parquet")
     assert_true_of(only_column(tmp_path / "t.parquet").stats, table["s"])
@@ -141,20 +145,27 @@ def test_a_text_bound_is_exact_only_where_it_is_whole(write_table: Writer, lengt
     [
         *((pa.timestamp(unit), datetime(2024, 1, 1), 1704067200 * 10**9) for unit in ("s", "ms", "us", "ns")),
         *((pa.timestamp(u, "Europe/Paris"), datetime(2024, 1, 1, tzinfo=UTC), 1704067200 * 10**9) for u in ("s", "ns")),
-        *((kind, time(1), 3600 * 10**9) for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"))),
+        *(
+            (kind, time(1), 3600 * 10**9)
+            for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"))
+        ),
         *((pa.duration(unit), timedelta(seconds=5), 5 * 10**9) for unit in ("s", "ms", "us", "ns")),
         *((kind, date(1970, 1, 3), 2) for kind in (pa.date32(), pa.date64())),  # days
     ],
     ids=str,
 )
-def test_moments_are_nanoseconds_whatever_unit_the_file_has(kind: pa.DataType, value: Any, nanoseconds: int, version: str, tmp_path: Path) -> None:
+def test_moments_are_nanoseconds_whatever_unit_the_file_has(
+    kind: pa.DataType, value: Any, nanoseconds: int, version: str, tmp_path: Path
+) -> None:
     path = write(tmp_path / "t.parquet", {"t": pa.array([value], kind)}, version=version)
     assert only_column(path).stats == ColumnStats(0, nanoseconds, nanoseconds, True, True)
 
 
 @pytest.mark.parametrize("text", ["0.1", "-99999999999999999999999999999999999999.99", "12345678901234567890.05"])
 def test_decimals_of_any_precision_are_exact(text: str, tmp_path: Path) -> None:
-    for number, kind in enumerate([pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal256(60, 20), pa.decimal128(22, 2), pa.decimal128(5, 1)]):
+    for number, kind in enumerate(
+        [pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal256(60, 20), pa.decimal128(22, 2), pa.decimal128(5, 1)]
+    ):
         try:
             column = pa.array([Decimal(text)], kind)
         except pa.ArrowInvalid:
@@ -176,7 +187,9 @@ def test_int96_has_no_bounds(tmp_path: Path) -> None:
 
 def test_text_that_is_not_utf8_has_bounds_by_bytes(tmp_path: Path) -> None:
     text = pa.array([b"\xff\xfe", b"ok"]).view(pa.string())
-    assert only_column(write(tmp_path / "t.parquet", {"s": text})).stats == ColumnStats(0, b"ok", b"\xff\xfe", True, True)
+    assert only_column(write(tmp_path / "t.parquet", {"s": text})).stats == ColumnStats(
+        0, b"ok", b"\xff\xfe", True, True
+    )
 
 
 # ---- unknown stays unknown -------------------------------------------------------------------------------------------
@@ -349,7 +362,9 @@ def test_a_file_cut_anywhere_is_a_reason(whole: Path, tmp_path: Path) -> None:
         assert "is not a Parquet file" in reason(path) if length < 4 else "truncated" in reason(path)
 
 
-@pytest.mark.parametrize("content", [b"hello, world", b"{}", b"\x1f\x8b\x08", b"ORC" + bytes(50), b" PAR1" + bytes(20) + b"PAR1"])
+@pytest.mark.parametrize(
+    "content", [b"hello, world", b"{}", b"\x1f\x8b\x08", b"ORC" + bytes(50), b" PAR1" + bytes(20) + b"PAR1"]
+)
 def test_what_is_not_parquet_is_a_reason(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(content)
     assert reason(tmp_path / "t.parquet") == "t.parquet is not a Parquet file"
@@ -360,7 +375,17 @@ def test_an_encrypted_footer_is_named(tmp_path: Path) -> None:
     assert reason(tmp_path / "t.parquet") == "t.parquet has an encrypted footer"
 
 
-@pytest.mark.parametrize("content", [b"", bytes(8), random.Random(0).randbytes(500), b"\xff" * 100, b"a" * 8 + (2**31 - 1).to_bytes(4, "little"), bytes(92) + (96).to_bytes(4, "little")])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        bytes(8),
+        random.Random(0).randbytes(500),
+        b"\xff" * 100,
+        b"a" * 8 + (2**31 - 1).to_bytes(4, "little"),
+        bytes(92) + (96).to_bytes(4, "little"),
+    ],
+)
 def test_garbage_between_the_magics_is_a_reason(content: bytes, tmp_path: Path, whole: Path) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes(b"PAR1" + content + b"PAR1")

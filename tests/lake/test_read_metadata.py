@@ -92,7 +92,9 @@ def test_no_tables_are_no_job(spark: Any) -> None:
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(None)) == before
 
 
-def test_a_table_of_many_files_is_read_in_pieces_and_put_together(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_many_files_is_read_in_pieces_and_put_together(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "FILES_PER_PIECE", 3)
     folders = [tmp_path / "many", tmp_path / "few", tmp_path / "clash", tmp_path / "broken"]
     for folder in folders:

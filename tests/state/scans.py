@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -46,7 +47,12 @@ def data_files(draw: st.DrawFn, location: str) -> DataFile:
     groups = draw(st.lists(st.tuples(COUNTS, COUNTS), max_size=3))
     identity = draw(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)))
     return DataFile(
-        f"{location}/{draw(NAMES)}", draw(COUNTS), draw(st.integers(0, 2**62)), identity, tuple(partition), tuple(groups)
+        f"{location}/{draw(NAMES)}",
+        draw(COUNTS),
+        draw(st.integers(0, 2**62)),
+        identity,
+        tuple(partition),
+        tuple(groups),
     )
 
 
@@ -92,6 +98,11 @@ def checked(draw: st.DrawFn, scan: Scan) -> Scan:
     return replace(scan, graph=replace(scan.graph, standing=pick(True), ruled_out=pick(False)))
 
 
+def content(scan: Scan) -> dict[str, Any]:
+    """All there is in a scan, as plain values that compare."""
+    return asdict(scan)
+
+
 def made_of(
     tables: Sequence[Table],
     profiles: Sequence[TableProfile],
@@ -110,6 +121,7 @@ def made_of(
         profiles=tuple(profiles),
         schema_graph=schema_graph,
         graph=graph,
+        session_seconds=3.5,
         funnel=(FunnelLine("discover", len(tables), "tables", 0.25), FunnelLine("x", 1, "edges", 1e-9, {"range": 3})),
         settings=asdict(Settings(include=("a*", "b"), keep_runs=7)),
     )

@@ -42,9 +42,7 @@ def profiles(draw: st.DrawFn) -> list[TableProfile]:
 
 
 def spread(graph: SchemaGraph) -> set[tuple[int, int]]:
-    return {
-        (p, c) for a, b in graph.family_edges() for p in graph.families[a] for c in graph.families[b] if p != c
-    }
+    return {(p, c) for a, b in graph.family_edges() for p in graph.families[a] for c in graph.families[b] if p != c}
 
 
 def could_hold(parent: TableProfile, child: TableProfile) -> bool:

@@ -80,7 +80,15 @@ def test_every_dropped_pair_comes_with_its_rule_and_column(tables: Sequence[Tabl
                 assert 0 <= column < len(tables[child].schema)
 
 
-def one_column(name: str, low: Value | None, high: Value | None, *, exact: bool = True, nulls: int | None = 0, type_name: str = "int64") -> TableProfile:
+def one_column(
+    name: str,
+    low: Value | None,
+    high: Value | None,
+    *,
+    exact: bool = True,
+    nulls: int | None = 0,
+    type_name: str = "int64",
+) -> TableProfile:
     bounds = ColumnStats(nulls, low, high, exact and low is not None, exact and high is not None)
     return TableProfile(name, Schema((Column(("x",), type_name),)), 5, 10, (bounds,))
 

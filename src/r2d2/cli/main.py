@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -34,9 +35,11 @@ def main(arguments: list[str] | None = None) -> None:
 def run(call: Callable[[], Any]) -> int:
     """The exit code of a command; its error, if any, is one sentence on stderr. A bug keeps its traceback."""
     try:
-        return int(call() or 0)
+        code = int(call() or 0)
+        sys.stdout.flush()
+        return code
     except R2D2Error as error:
-        print(f"r2d2: {error}", file=sys.stderr)
+        print(_sentence(error), file=sys.stderr)
         return error.exit_code
     except click.exceptions.Abort:
         return _interrupted()
@@ -45,11 +48,28 @@ def run(call: Callable[[], Any]) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except BrokenPipeError:  # the reader of our output has gone: `r2d2 edges | head`
-        sys.stderr.close()
-        return 0
+    except (BrokenPipeError, SystemExit):  # click turns the one into the other; nothing else here exits
+        return _reader_gone()
+
+
+def _sentence(error: R2D2Error) -> str:
+    """What went wrong and the way out; names in it may hold anything (HAZARDS 34)."""
+    from r2d2.cli.output import printable
+
+    hint = f"\nHint: {printable(error.hint)}" if error.hint else ""
+    return f"r2d2: {printable(str(error.args[0]))}{hint}"
+
+
+def _reader_gone() -> int:
+    """Whoever read our output has had enough: `r2d2 edges | head`. What is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
 
 
 def _interrupted() -> int:
     print("r2d2: interrupted; the state is as it was before", file=sys.stderr)
     return 130
+
+
+if __name__ == "__main__":
+    main()

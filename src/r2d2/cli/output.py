@@ -12,19 +12,24 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console that wraps nothing off a terminal, so that lines stay whole in files and pipes."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 400
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
+    return Console(stderr=stderr, width=width, highlight=False, emoji=False, soft_wrap=not stream.isatty())
 
 
 def printable(text: str) -> str:
     """A name with its control characters escaped: a table may be called anything (HAZARDS 34)."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+
+
+def plain(text: str) -> str:
+    """A name to stand in a text with markup: printable, and with none of its own."""
+    return escape(printable(text))
 
 
 def print_json(value: Any) -> None:
@@ -41,7 +46,7 @@ def print_json_list(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def print_csv(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """CSV on stdout; a value that a spreadsheet would take for a formula gets a quote in front (HAZARDS 34)."""
+    """CSV on stdout; control characters are escaped, what a spreadsheet takes for a formula is quoted (HAZARDS 34)."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(fields)
     for row in rows:
@@ -49,7 +54,10 @@ def print_csv(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _harmless(value: Any) -> Any:
-    return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return "'" + shown if shown.startswith(_FORMULA) else shown
 
 
 def print_table(
@@ -60,7 +68,7 @@ def print_table(
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(printable(str(cell))) for cell in row))
+        table.add_row(*(plain(str(cell)) for cell in row))
     console().print(table)
 
 

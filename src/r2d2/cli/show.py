@@ -8,7 +8,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from r2d2.cli.output import bytes_for_people, console, print_csv, print_json, print_json_list, print_table, printable
+from r2d2.cli.output import (
+    bytes_for_people,
+    console,
+    plain,
+    print_csv,
+    print_json,
+    print_json_list,
+    print_table,
+    printable,
+)
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.report.edges import EDGE_FIELDS, EdgeRow, as_dict
@@ -40,9 +49,8 @@ def show_scan(scan: Scan, *, state: str, as_json: bool) -> None:
         "Funnel", ("step", "left", "", "dropped", "seconds"), map(_funnel_row, scan.funnel), ("left", "seconds")
     )
     show_problems(scan)
-    out.print(
-        f"Kept in {state}. Next: [bold]r2d2 edges[/] lists the pairs, [bold]r2d2 explain PARENT CHILD[/] says why."
-    )
+    next_steps = "[bold]r2d2 edges[/] lists the pairs, [bold]r2d2 explain PARENT CHILD[/] says why."
+    out.print(f"Kept in {plain(state)}. Next: {next_steps}")
 
 
 def _funnel_row(line: FunnelLine) -> tuple[str, ...]:
@@ -62,6 +70,7 @@ def scan_as_dict(scan: Scan, state: str) -> dict[str, Any]:
         "rows": scan.rows,
         "size_bytes": scan.size_bytes,
         "edges": len(scan.graph),
+        "session_seconds": scan.session_seconds,
         "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
         "schema_operations": asdict(scan.schema_graph.operations),
         "problems": [asdict(problem) for problem in scan.problems],
@@ -144,7 +153,7 @@ def show_generated(lake: GeneratedLake, *, truth: Path | None, as_json: bool) ->
         return
     out = console()
     size = bytes_for_people(lake.size_bytes)
-    out.print(f"[bold]{found['tables']:,} tables[/], {found['rows']:,} rows, {size} in {printable(str(lake.path))}")
-    out.print(f"How each was made: {printable(str(lake.lineage_path))}")
+    out.print(f"[bold]{found['tables']:,} tables[/], {found['rows']:,} rows, {size} in {plain(str(lake.path))}")
+    out.print(f"How each was made: {plain(str(lake.lineage_path))}")
     if truth:
-        out.print(f"What is contained in what: {printable(str(truth))}")
+        out.print(f"What is contained in what: {plain(str(truth))}")

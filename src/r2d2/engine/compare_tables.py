@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.apart import apart
 from r2d2.engine.hash_slices import Hashing, Piece, block_bundle
 from r2d2.engine.tasks import bundles_of, parallelism
 
@@ -35,12 +36,16 @@ def compare_tables(
     hashing: Hashing,
     per_task: float,
 ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
-    """Missing rows and copies of every edge, by projection number, and the failures as the tasks tell them."""
-    rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
-    work = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
-    blocks = work.mapInArrow(_pack(hashing), _BLOCKS)
-    groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
-    counts = groups.applyInArrow(_count(edges), _COUNTS).collect()
+    """Missing rows and copies of every edge, by projection number, and the tasks' notes: fingerprints and failures."""
+
+    def run() -> list[Any]:
+        rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
+        work = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
+        blocks = work.mapInArrow(_pack(hashing), _BLOCKS)
+        groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
+        return groups.applyInArrow(_count(edges), _COUNTS).collect()
+
+    counts = apart(run)
     missing: defaultdict[Pair, list[int]] = defaultdict(lambda: [0, 0])
     for row in counts:
         if row.note is None:

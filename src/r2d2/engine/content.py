@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
-from r2d2.engine.hash_slices import Hashing, Piece, fingerprint_bundle, look_up_bundle, sample_bundle
+from r2d2.engine.hash_slices import Hashing, Piece, look_up_bundle, sample_bundle
 from r2d2.engine.tasks import run_tasks
 from r2d2.model.schema import Column, Token
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BYTES_PER_TASK = 128 << 20
+SampledRow = tuple[str, int]  # its hash in all columns of the probe, and half of that in the first column alone
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 
 
@@ -49,25 +50,12 @@ class Content:
     hashing: Hashing
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
 
-    def fingerprint(self, tables: Sequence[int]) -> dict[int, str]:
-        """An order-free fingerprint of all rows of each table."""
-        pieces = [
-            {"table": table, "slice": part, "tokens": self.tables[table].tokens}
-            for table in tables
-            for part in self.tables[table].slices
-        ]
-        totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for answer in self._run(pieces, fingerprint_bundle):
-            for place, name in enumerate(("rows", "first", "second")):
-                totals[answer["table"]][place] = (totals[answer["table"]][place] + answer[name]) % 2**64
-        return {table: str(totals[table]) for table in tables if table not in self.failed}
-
-    def take_samples(self, probes: Sequence[Any]) -> dict[int, list[str]]:
-        """Hashes of sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
+    def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
+        """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
         pieces = [piece for probe in probes for piece in self._sample_pieces(probe)]
-        samples: defaultdict[int, list[str]] = defaultdict(list)
+        samples: defaultdict[int, list[SampledRow]] = defaultdict(list)
         for answer in self._run(pieces, sample_bundle):
-            samples[answer["table"]].extend(answer["rows"])
+            samples[answer["table"]].extend((text, first) for text, first in answer["rows"])
         return {table: rows for table, rows in samples.items() if table not in self.failed}
 
     def _sample_pieces(self, probe: Any) -> Iterator[Piece]:
@@ -84,12 +72,15 @@ class Content:
             yield {"table": probe.child, "slice": parts[number], "tokens": tokens, "places": sorted(set(places))}
 
     def look_for_rows(
-        self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Any], samples: Mapping[int, Sequence[str]]
+        self,
+        parents_of: Mapping[int, Sequence[int]],
+        probes: Mapping[int, Any],
+        samples: Mapping[int, Sequence[SampledRow]],
     ) -> dict[Pair, set[str]]:
         """For each (parent, child): which of the child's sampled rows are in the parent."""
         wanted = self._wanted(parents_of, probes, samples)
         pieces = [
-            {"table": parent, "slice": part, "wanted": [[n, t, sorted(texts)] for n, t, texts, _ in asked.values()]}
+            {"table": parent, "slice": part, "wanted": [[n, t, sorted(rows)] for n, t, rows, _ in asked.values()]}
             for parent, asked in wanted.items()
             for part in self.tables[parent].slices
         ]
@@ -105,8 +96,11 @@ class Content:
         }
 
     def _wanted(
-        self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Any], samples: Mapping[int, Sequence[str]]
-    ) -> dict[int, dict[tuple[Token, ...], tuple[int, Any, set[str], list[int]]]]:
+        self,
+        parents_of: Mapping[int, Sequence[int]],
+        probes: Mapping[int, Any],
+        samples: Mapping[int, Sequence[SampledRow]],
+    ) -> dict[int, dict[tuple[Token, ...], tuple[int, Any, set[SampledRow], list[int]]]]:
         """By parent and projection: the hashes looked for, and the children they come from."""
         wanted: defaultdict[int, dict[Any, Any]] = defaultdict(dict)
         for child, parents in parents_of.items():
@@ -117,22 +111,44 @@ class Content:
                 asked[3].append(child)
         return wanted
 
-    def compare(self, pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
-        """Missing rows and missing copies of each (parent, child), exactly."""
-        readable = [pair for pair in pairs if not self.failed.keys() & set(pair)]
-        if not readable:
-            return {}
-        projections, edges = self._projections(readable)
+    def compare(
+        self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
+    ) -> tuple[dict[Pair, tuple[int, int]], dict[int, str]]:
+        """Missing rows and copies of each (parent, child), exactly, and order-free fingerprints of some tables.
+
+        Pairs in *at_no_cost* are counted too where the hashes they need are there anyway.
+        """
+        prints = {table for table in fingerprint if table not in self.failed}
+        projections, edges = self._projections([pair for pair in pairs if self._readable(pair)], at_no_cost)
         pieces = [
-            {"table": table, "slice": part, "projections": asked}
-            for table, asked in projections.items()
+            {
+                "table": table,
+                "slice": part,
+                "projections": projections.get(table, []),
+                "whole": self.tables[table].tokens if table in prints else [],
+            }
+            for table in sorted(projections.keys() | prints)
             for part in self.tables[table].slices
         ]
+        if not pieces:
+            return {}, {}
         counts, notes = compare_tables(self.spark(), pieces, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK)
-        self._note(json.loads(note) for note in notes)
-        return {pair: missing for pair, missing in counts.items() if not self.failed.keys() & set(pair)}
+        totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for note in map(json.loads, notes):
+            if "failed" in note:
+                self._note([note])
+                continue
+            for place, name in enumerate(("rows", "first", "second")):
+                totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
+        readable = {pair: missing for pair, missing in counts.items() if self._readable(pair)}
+        return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
 
-    def _projections(self, pairs: Sequence[Pair]) -> tuple[dict[int, list[list[Any]]], dict[int, list[Pair]]]:
+    def _readable(self, pair: Pair) -> bool:
+        return not self.failed.keys() & set(pair)
+
+    def _projections(
+        self, pairs: Iterable[Pair], at_no_cost: Iterable[Pair]
+    ) -> tuple[dict[int, list[list[Any]]], dict[int, list[Pair]]]:
         """Per table what to hash it by, and per projection its edges. A projection is a child's set of columns."""
         numbers: dict[tuple[Token, ...], int] = {}
         edges: defaultdict[int, list[Pair]] = defaultdict(list)
@@ -141,6 +157,10 @@ class Content:
             number = numbers.setdefault(tuple(self.tables[child].tokens), len(numbers))
             edges[number].append((parent, child))
             members[number].update((parent, child))
+        for pair in at_no_cost:
+            there = numbers.get(tuple(self.tables[pair[1]].tokens))
+            if there is not None and members[there].issuperset(pair) and pair not in edges[there]:
+                edges[there].append(pair)
         asked: defaultdict[int, list[list[Any]]] = defaultdict(list)
         for tokens, number in numbers.items():
             hashes_bytes = 16 * sum(self.tables[table].rows for table in members[number])

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from r2d2.engine.kernels import Fingerprint, NotComparable, block_of, fingerprint, hash_rows, split, to_bytes
-from r2d2.engine.kernels.mixing import Hashes
+from r2d2.engine.kernels.mixing import Hashes, Words
 from r2d2.errors import TableError
 from r2d2.model.schema import Token, spell
 
@@ -22,6 +23,9 @@ ReadSlice = Callable[[Mapping[str, Any], Iterable[Token]], Mapping[Token, "pa.Ch
 Piece = Mapping[str, Any]  # a slice of a table and what is asked of it, as plain JSON
 
 
+Columns = Mapping[Token, "pa.ChunkedArray"]
+
+
 @dataclass(frozen=True, slots=True)
 class Hashing:
     """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer)."""
@@ -30,14 +34,16 @@ class Hashing:
     key: bytes
     bits: int = 128
 
-    def rows(self, piece: Piece, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
-        """The hashes of a slice's rows under each projection; TableError where they cannot be had."""
-        tokens = {token for projection in projections for token in projection}
+    def rows(self, columns: Columns, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
+        """The hashes of the rows under each projection; TableError where they cannot be had."""
         try:
-            columns = self.read(piece["slice"], tokens)
             return hash_rows(columns, projections=projections, key=self.key, bits=self.bits)
         except NotComparable as error:
             raise TableError(f"not comparable: column {spell(error.token)}: {error.reason}") from error
+
+    def columns(self, piece: Piece, projections: Iterable[Sequence[Token]]) -> Columns:
+        """The columns of a slice that the projections need."""
+        return self.read(piece["slice"], {token for projection in projections for token in projection})
 
 
 def _tokens(listed: Iterable[Sequence[str]]) -> list[Token]:
@@ -48,55 +54,83 @@ def _failure(piece: Piece, error: TableError) -> str:
     return json.dumps({"table": piece["table"], "failed": str(error.args[0]), "hint": error.hint})
 
 
-def fingerprint_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
-    """The fingerprint of each table's slices in the bundle."""
-    totals: defaultdict[int, Fingerprint] = defaultdict(Fingerprint)
-    for piece in bundle:
-        try:
-            (hashes,) = hashing.rows(piece, [_tokens(piece["tokens"])])
-        except TableError as error:
-            yield _failure(piece, error)
-        else:
-            totals[piece["table"]] += fingerprint(hashes)
-    for table, total in totals.items():
-        yield json.dumps({"table": table, "rows": total.rows, "first": total.first, "second": total.second})
-
-
 def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
-    """The hashes of the rows at the given places of each slice."""
+    """The rows at the given places of each slice: each as its hash in all columns asked for, and in the first alone."""
     for piece in bundle:
+        tokens = _tokens(piece["tokens"])
         try:
-            (hashes,) = hashing.rows(piece, [_tokens(piece["tokens"])])
+            chosen = _at(hashing.columns(piece, [tokens]), piece["places"])
+            whole, first = hashing.rows(chosen, [tokens, tokens[:1]])
         except TableError as error:
             yield _failure(piece, error)
         else:
-            chosen = hashes[:, piece["places"]]
-            yield json.dumps({"table": piece["table"], "rows": _as_text(chosen)})
+            rows = sorted(set(zip(_as_text(whole), first[0].tolist(), strict=True)))
+            yield json.dumps({"table": piece["table"], "rows": rows})
+
+
+def _at(columns: Columns, places: Sequence[int] | NDArray[np.intp]) -> Columns:
+    """The rows at some places."""
+    return {token: _take(column, np.asarray(places, dtype=np.int64)) for token, column in columns.items()}
+
+
+def _take(column: pa.ChunkedArray, places: NDArray[np.int64]) -> pa.ChunkedArray:
+    """Arrow takes no rows out of string views; Polars, which made them, does."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type)):
+        try:
+            return column.take(pa.array(places))
+        except pa.ArrowNotImplementedError:  # a view further inside
+            pass
+    import polars as pl
+
+    series = pl.Series(pl.from_arrow(column)).gather(places)
+    return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.newest())])
 
 
 def look_up_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
-    """Which of the wanted rows stand in each slice: `wanted` lists projections with the hashes looked for."""
+    """Which of the wanted rows stand in each slice: `wanted` lists projections with the rows looked for.
+
+    The first column of a projection is its most telling one: all rows are sifted by it, and only what is left is
+    hashed in the other columns too.
+    """
     found: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
     for piece in bundle:
         try:
-            hashes = hashing.rows(piece, [_tokens(tokens) for _, tokens, _ in piece["wanted"]])
+            for number, texts in _present(piece, hashing):
+                found[piece["table"], number].update(texts)
         except TableError as error:
             yield _failure(piece, error)
-            continue
-        for rows, (number, _, texts) in zip(hashes, piece["wanted"], strict=True):
-            found[piece["table"], number].update(_present(rows, texts))
     for (table, number), texts in found.items():
         yield json.dumps({"table": table, "projection": number, "found": sorted(texts)})
 
 
-def _present(rows: Hashes, texts: Sequence[str]) -> Iterator[str]:
-    """Those of the wanted hashes that are among the rows. A small table of leading bits sifts out nearly all rows."""
-    wanted = np.array(sorted(int(text[:16], 16) for text in texts), dtype=np.uint64)
+def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
+    """By projection, the wanted rows that are in the slice."""
+    projections = {number: _tokens(tokens) for number, tokens, _ in piece["wanted"]}
+    columns = hashing.columns(piece, projections.values())
+    needles: defaultdict[Token, set[int]] = defaultdict(set)
+    for number, _, rows in piece["wanted"]:
+        needles[projections[number][0]].update(first for _, first in rows)
+    hashed = hashing.rows(columns, [[token] for token in needles])
+    likely = {token: _likely(h[0], needles[token]) for token, h in zip(needles, hashed, strict=True)}
+    for number, _, rows in piece["wanted"]:
+        tokens = projections[number]
+        places, firsts = likely[tokens[0]]
+        mine = places[np.isin(firsts, np.array([first for _, first in rows], dtype=np.uint64))]
+        if len(mine):
+            (hashes,) = hashing.rows(_at({token: columns[token] for token in tokens}, mine), [tokens])
+            yield number, set(_as_text(hashes)) & {text for text, _ in rows}
+
+
+def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:
+    """Where the wanted hashes stand. A small table of their leading bits sifts out nearly all others at once."""
+    needles = np.array(sorted(wanted), dtype=np.uint64)
     sieve = np.zeros(1 << 16, dtype=bool)
-    sieve[(wanted >> np.uint64(48)).astype(np.intp)] = True
-    likely = np.flatnonzero(sieve[(rows[0] >> np.uint64(48)).astype(np.intp)])
-    likely = likely[np.isin(rows[0][likely], wanted)]
-    return (text for text in set(_as_text(rows[:, likely])) & set(texts))
+    sieve[(needles >> np.uint64(48)).astype(np.intp)] = True
+    places = np.flatnonzero(sieve[(hashes >> np.uint64(48)).view(np.int64)])
+    places = places[np.isin(hashes[places], needles)]
+    return places, hashes[places]
 
 
 def _as_text(hashes: Hashes) -> list[str]:
@@ -106,15 +140,30 @@ def _as_text(hashes: Hashes) -> list[str]:
 Block = tuple[int, int, int, bytes]  # projection, hash range, table, packed hashes
 
 
+NOTE = -1  # the projection of blocks that are not hashes but a note in JSON
+
+
 def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block]:
-    """The hashes of each slice under each of its projections, sorted and packed by hash range."""
+    """The hashes of each slice under each of its projections, sorted and packed by hash range.
+
+    With `whole`, the columns of a table, its fingerprint comes as a note; so does a failure.
+    """
+    totals: defaultdict[int, Fingerprint] = defaultdict(Fingerprint)
     for piece in bundle:
+        table, asked, whole = piece["table"], piece["projections"], piece["whole"]
+        projections = [_tokens(tokens) for _, tokens, _ in asked]
         try:
-            hashes = hashing.rows(piece, [_tokens(tokens) for _, tokens, _ in piece["projections"]])
+            wanted = projections + ([_tokens(whole)] if whole else [])
+            hashes = hashing.rows(hashing.columns(piece, wanted), wanted)
         except TableError as error:
-            yield -1, 0, piece["table"], _failure(piece, error).encode()
+            yield NOTE, 0, table, _failure(piece, error).encode()
             continue
-        for (number, _, ranges), rows in zip(piece["projections"], hashes, strict=True):
+        if whole:
+            totals[table] += fingerprint(hashes[len(asked)])
+        for (number, _, ranges), rows in zip(asked, hashes, strict=False):
             for part, block in enumerate(split(block_of(rows), ranges)):
                 if block.distinct_rows:
-                    yield number, part, piece["table"], to_bytes(block)
+                    yield number, part, table, to_bytes(block)
+    for table, total in totals.items():
+        note = {"table": table, "rows": total.rows, "first": total.first, "second": total.second}
+        yield NOTE, 0, table, json.dumps(note).encode()

@@ -25,10 +25,7 @@ _UNWANTED = "--add-modules=jdk.incubator.vector"
 
 @contextmanager
 def suitable_java() -> Iterator[None]:
-    """JAVA_HOME names a Java that fits, for as long as it takes to start Spark.
-
-    Where the start is interrupted, what it began may still look for the wrapper: then it is left.
-    """
+    """JAVA_HOME names a Java that fits, for as long as it takes to start Spark."""
     before = os.environ.get("JAVA_HOME")
     home = java_home()
     os.environ["JAVA_HOME"] = str(home)
@@ -38,8 +35,8 @@ def suitable_java() -> Iterator[None]:
         os.environ.pop("JAVA_HOME")
         if before is not None:
             os.environ["JAVA_HOME"] = before
-    if sys.platform != "win32":
-        shutil.rmtree(home, ignore_errors=True)
+        if sys.platform != "win32":
+            shutil.rmtree(home, ignore_errors=True)
 
 
 def java_home() -> Path:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import signal
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from r2d2.engine.apart import apart, begin
 from r2d2.engine.java import suitable_java
 from r2d2.errors import UserError
 from r2d2.settings import Settings
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _QUIET_LOG = """\
-rootLogger.level = error
+# What fails in a job is raised in Python; what else Spark calls an error is mostly what Ctrl-C broke off.
+rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr
@@ -34,7 +35,7 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 # The Python gateway's own level: where it differs from the root's, Spark announces that it changes it.
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
-logger.gateway.level = error
+logger.gateway.level = fatal
 """
 
 
@@ -49,7 +50,7 @@ def open_session(settings: Settings, given: SparkSession | None = None) -> Itera
         yield session
     finally:
         if ours:
-            _stop(session)
+            apart(session.stop)  # this thread's own line to the JVM may wait for what Ctrl-C broke off
 
 
 class LazySession:
@@ -59,11 +60,14 @@ class LazySession:
         self._open = ExitStack()
         self._settings = settings
         self._session = given
+        self.seconds = 0.0  # how long it took to start
 
     def __call__(self) -> SparkSession:
         """The session."""
         if self._session is None:
+            begun = time.perf_counter()
             self._session = self._open.enter_context(open_session(self._settings))
+            self.seconds = time.perf_counter() - begun
         return self._session
 
     def __enter__(self) -> LazySession:
@@ -97,28 +101,18 @@ def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     configured = builder.builder.master(settings.master).appName("r2d2")
     for name, value in _configuration(settings, scratch).items():
         configured = configured.config(name, value)
-    with suitable_java(), _interrupts_kept():
-        return configured.getOrCreate(), True
+    with suitable_java():
+        return _started(configured.getOrCreate), True
 
 
-@contextmanager
-def _interrupts_kept() -> Iterator[None]:
-    """Ctrl-C stays what it is: Spark's own handler calls the JVM in the middle of another call, and both fail."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
+def _started(start: Callable[[], SparkSession]) -> SparkSession:
+    """The session, once it runs. Ctrl-C waits for that as well: a JVM that is left half-way would never end."""
+    starting = begin(start)
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _stop(session: SparkSession) -> None:
-    """Stop it from another thread: this one's line to the JVM may still wait for what Ctrl-C broke off."""
-    stopper = threading.Thread(target=session.stop)
-    stopper.start()
-    stopper.join()
+        return starting.result()
+    except KeyboardInterrupt:
+        starting.result().stop()
+        raise
 
 
 def _running(sessions: type[SparkSession]) -> SparkSession | None:

@@ -12,6 +12,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.apart import apart
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -25,11 +27,13 @@ def run_tasks(spark: SparkSession, pieces: Sequence[Any], *, task: Task, weight:
 
     Pieces must be plain JSON values.
     """
-    if not pieces:
-        return []
-    rows = bundles_of(spark, pieces, weight=weight, per_task=per_task)
-    spread = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
-    return [row.answer for row in spread.mapInArrow(_over_arrow(task), "answer string").collect()]
+
+    def run() -> list[str]:
+        rows = bundles_of(spark, pieces, weight=weight, per_task=per_task)
+        spread = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
+        return [row.answer for row in spread.mapInArrow(_over_arrow(task), "answer string").collect()]
+
+    return apart(run) if pieces else []
 
 
 def bundles_of(spark: SparkSession, pieces: Sequence[Any], *, weight: Weight, per_task: float) -> list[tuple[int, str]]:

@@ -22,7 +22,7 @@ class FunnelLine:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan:
     """A lake as far as the steps have come. Tables, profiles and table numbers run in the same order."""
 
@@ -35,6 +35,7 @@ class Scan:
     graph: ContainmentGraph | None = None
     funnel: tuple[FunnelLine, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)  # those it was made with
+    session_seconds: float = 0.0  # how long Spark took to start
     run: str = ""  # the name under which the state keeps it
 
     @cached_property
@@ -47,6 +48,11 @@ class Scan:
     def bag(self) -> bool:
         """Whether copies of a row were counted."""
         return bool(self.settings.get("bag"))
+
+    @property
+    def sample_rows(self) -> int:
+        """How many rows of each child were sampled."""
+        return int(str(self.settings.get("rows", 100)))
 
     @property
     def probe_width(self) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
 from r2d2.steps.compare_profiles import compare_ranges
-from r2d2.steps.prune_by_content import probe_columns
+from r2d2.steps.prune_by_content import Ranking, caught_share, probe_columns, rank_columns
 
 SHARED = "they share files, or one lies inside the other: what is stored once is no copy"
 
@@ -56,10 +58,29 @@ def _copies(missing_copies: int) -> str:
 
 
 def _sampled(scan: Scan, child: int, ruled_out: bool) -> Evidence:
-    profile = scan.profiles[child]
-    columns = ", ".join(str(profile.schema.columns[place]) for place in probe_columns(profile, scan.probe_width))
+    probed = probe_columns(scan.profiles[child].schema, _ranking(scan), scan.probe_width)
+    columns = ", ".join(map(str, probed))
     if ruled_out:
         because = f"a sampled row of the child has no equal in the parent in columns {columns}"
         return Evidence("prune_by_content", Verdict.IMPOSSIBLE, because)
-    because = f"every sampled row of the child has an equal in the parent in columns {columns}"
-    return Evidence("prune_by_content", Verdict.POSSIBLE, because)
+    found = f"every sampled row of the child has an equal in the parent in columns {columns}"
+    return Evidence("prune_by_content", Verdict.POSSIBLE, found + _guarantee(scan))
+
+
+_rankings: WeakKeyDictionary[Scan, Ranking] = WeakKeyDictionary()
+
+
+def _ranking(scan: Scan) -> Ranking:
+    """The ranking that the scan's samples were taken by; worked out once."""
+    if scan not in _rankings:
+        _rankings[scan] = rank_columns(scan.profiles)
+    return _rankings[scan]
+
+
+def _guarantee(scan: Scan) -> str:
+    """What a sample alone is good for: (ε, δ) of Theorem 4.2."""
+    epsilon, delta = float(str(scan.settings["epsilon"])), float(str(scan.settings["delta"]))
+    if scan.settings["verify"] and not epsilon:
+        return ""
+    share = epsilon or caught_share(rows=scan.sample_rows, risk=delta)
+    return f" (a child lacking {share:.2g} of its rows there or more is caught with probability {1 - delta:.2g})"

@@ -65,9 +65,10 @@ def find_table(scan: Scan, name: str) -> int:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """Names that are spelled alike, or that end or begin in the same word."""
+    """Names that end in the same word, are spelled alike, or hold the word in their last one."""
     last = name.rpartition("/")[2]
     alike = get_close_matches(name, names, n=3, cutoff=0.6)
     same_word = [other for other in names if last and last in other.rpartition("/")[2]]
-    near = list(dict.fromkeys([*alike, *same_word]))[:3]
+    exact = [other for other in same_word if other.rpartition("/")[2] == last]
+    near = list(dict.fromkeys([*exact, *alike, *same_word]))[:3]
     return f"did you mean {' or '.join(near)}?" if near else "`r2d2 edges` and the state's tables.parquet name them"

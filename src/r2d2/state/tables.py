@@ -101,6 +101,7 @@ def write_scan(scan: Scan, folder: Path) -> None:
         "settings": dict(scan.settings),
         "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
         "schema_operations": asdict(scan.schema_graph.operations),
+        "session_seconds": scan.session_seconds,
         "step": scan.graph.step,
         "dropped": dict(scan.graph.dropped),
         "overlaps": sorted(scan.overlaps),
@@ -147,6 +148,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         graph=graph,
         funnel=tuple(FunnelLine(**line) for line in summary["funnel"]),
         settings={name: tuple(v) if isinstance(v, list) else v for name, v in summary["settings"].items()},
+        session_seconds=summary["session_seconds"],
         run=folder.name,
     )
 

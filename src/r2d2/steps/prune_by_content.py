@@ -15,9 +15,9 @@ from typing import Protocol
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
-from r2d2.model.schema import Column
+from r2d2.model.schema import Column, Schema, Token
 
-Rows = Sequence[str]  # row hashes
+Rows = Sequence[tuple[str, int]]  # what is needed to find a row again; the text is its hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Content(Protocol):
     def look_for_rows(
         self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Probe], samples: Mapping[int, Rows]
     ) -> Mapping[tuple[int, int], set[str]]:
-        """By (parent, child), the sampled rows of the child that are in the parent."""
+        """By (parent, child), the hashes of the sampled rows of the child that are in the parent."""
 
 
 def rows_to_sample(*, missing_share: float, risk: float) -> int:
@@ -74,7 +74,10 @@ def prune_by_content(
     """The edges for whose children every sampled row was found in the parent; never drops a true one."""
     edges = graph.standing
     children = sorted({child for child in edges.children if profiles[child].rows})
-    probes = {child: _probe(child, profiles[child], width, rows, uniform) for child in children}
+    telling = rank_columns(profiles)
+    probes = {
+        child: Probe(child, probe_columns(profiles[child].schema, telling, width), rows, uniform) for child in children
+    }
     samples = content.take_samples(list(probes.values()))
     parents_of: defaultdict[int, list[int]] = defaultdict(list)
     for parent, child in zip(edges.parents, edges.children, strict=True):
@@ -82,28 +85,31 @@ def prune_by_content(
             parents_of[child].append(parent)
     found = content.look_for_rows(parents_of, probes, samples)
     missing = [
-        pair in found and not found[pair].issuperset(samples[pair[1]])
+        pair in found and not found[pair].issuperset(text for text, _ in samples[pair[1]])
         for pair in zip(edges.parents, edges.children, strict=True)
     ]
     return _split(graph, missing)
 
 
-def _probe(child: int, profile: TableProfile, width: int, rows: int, uniform: bool) -> Probe:
-    columns = tuple(profile.schema.columns[place] for place in probe_columns(profile, width))
-    return Probe(child, columns, rows, uniform)
+Ranking = Mapping[Token, float]
 
 
-def probe_columns(profile: TableProfile, width: int) -> tuple[int, ...]:
-    """Positions of the *width* columns that tell rows apart best, as far as the metadata says.
+def rank_columns(profiles: Iterable[TableProfile]) -> Ranking:
+    """How well a column tells rows apart where it does so best, as far as the metadata says.
 
-    Ties go to the first by name, so that tables cut from one another ask for the same columns.
+    One ranking for the lake: tables cut from one another then ask for the same columns, and a parent's rows are
+    hashed once for all of them.
     """
-    scores = [
-        _telling(column, stats, profile.rows)
-        for column, stats in zip(profile.schema.columns, profile.stats, strict=True)
-    ]
-    best = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:width]
-    return tuple(sorted(best))
+    best: defaultdict[Token, float] = defaultdict(float)
+    for profile in profiles:
+        for column, stats in zip(profile.schema.columns, profile.stats, strict=True):
+            best[column.token] = max(best[column.token], _telling(column, stats, profile.rows))
+    return best
+
+
+def probe_columns(schema: Schema, ranking: Ranking, width: int) -> tuple[Column, ...]:
+    """The *width* most telling columns of a table, the best first."""
+    return tuple(sorted(schema.columns, key=lambda c: (-ranking[c.token], c.token))[:width])
 
 
 def _telling(column: Column, stats: ColumnStats, rows: int) -> float:

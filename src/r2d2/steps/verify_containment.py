@@ -1,8 +1,9 @@
 """Prove or refute every edge that is left, comparing as few pairs as transitivity allows (beyond the paper).
 
-Equal tables are found by an order-free fingerprint and stand for one another. Among the rest a chain of proven
-edges proves the edge from its first to its last table, so only the edges that no chain could replace are compared;
-where a link of a chain turns out wrong, what hung on it is asked again.
+Tables that look equal (each might hold the other, as many rows) stand for one another; an order-free fingerprint,
+taken while the others are compared, shows whether they are. Among the rest a chain of proven edges proves the edge
+from its first to its last table, so only the edges that no chain could replace have to be compared; where a link of a
+chain turns out wrong, what hung on it is asked again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges
@@ -29,99 +29,107 @@ beyond what the parent has of each."""
 class Content(Protocol):
     """Whoever can read the tables. What cannot be read is left out of the answers."""
 
-    def fingerprint(self, tables: Sequence[int]) -> Mapping[int, str]:
-        """By table, the same text for the same rows in any order, and only for them."""
-
-    def compare(self, pairs: Sequence[Pair]) -> Mapping[Pair, Missing]:
-        """By (parent, child), what is missing, exactly."""
+    def compare(
+        self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
+    ) -> tuple[Mapping[Pair, Missing], Mapping[int, str]]:
+        """By (parent, child) what is missing, exactly, for *pairs* and those of *at_no_cost* that come along; by table
+        a text that is the same for the same rows in any order, and only for them, for *fingerprint*."""
 
 
 def verify_containment(
-    graph: ContainmentGraph,
-    *,
-    profiles: Sequence[TableProfile],
-    content: Content,
-    bag: bool = False,
+    graph: ContainmentGraph, *, profiles: Sequence[TableProfile], content: Content, bag: bool = False
 ) -> ContainmentGraph:
     """Every edge with its exact count of missing rows: proven ones stand, the others are ruled out.
 
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     """
     pairs = list(zip(graph.standing.parents, graph.standing.children, strict=True))
-    alike = _equal_tables(pairs, profiles, content)
-    ledger = _Ledger()
-    asked = {(alike[p], alike[c]) for p, c in pairs if alike[p] != alike[c]}
-    ledger.empty = {pair for pair in asked if profiles[pair[1]].rows == 0}
-    _settle(asked - ledger.empty, ledger, content)
-    answers = [_answer(pair, alike, ledger) for pair in pairs]
+    ledger = _Ledger(pairs, profiles)
+    _settle(ledger, content)
+    answers = [_answer(pair, ledger) for pair in pairs]
     return _graph(graph, pairs, answers, bag)
 
 
-def _equal_tables(pairs: Sequence[Pair], profiles: Sequence[TableProfile], content: Content) -> dict[int, int]:
-    """For each table the first of those that hold the same rows."""
-    alike = {table: table for pair in pairs for table in pair}
+def _lookalikes(pairs: Sequence[Pair], profiles: Sequence[TableProfile]) -> list[list[int]]:
+    """Groups of tables that may be equal: each might hold the others, with as many columns and rows."""
     groups: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
     for number, component in enumerate(strong_components(pairs)):
-        for table in component:
-            groups[number, profiles[table].rows, len(profiles[table].schema)].append(table)
-    wanted = [table for tables in groups.values() if len(tables) > 1 for table in tables]
-    if not wanted:
-        return alike
-    prints = content.fingerprint(wanted)
-    first: dict[tuple[object, str], int] = {}
-    for group, tables in groups.items():
-        for table in sorted(tables):
-            if table in prints:
-                alike[table] = first.setdefault((group, prints[table]), table)
-    return alike
+        for table in sorted(component):
+            if profiles[table].rows:
+                groups[number, profiles[table].rows, len(profiles[table].schema)].append(table)
+    return [tables for tables in groups.values() if len(tables) > 1]
 
 
-@dataclass
 class _Ledger:
-    """What has been counted so far."""
+    """What has been counted so far, and which table each stands for."""
 
-    counted: dict[Pair, Missing] = field(default_factory=dict)
-    empty: set[Pair] = field(default_factory=set)
-    chains: Chains = field(default_factory=lambda: Chains([]))  # over edges proven as a set …
-    bag_chains: Chains = field(default_factory=lambda: Chains([]))  # … and as a bag
+    def __init__(self, pairs: Sequence[Pair], profiles: Sequence[TableProfile]) -> None:
+        self.lookalikes = _lookalikes(pairs, profiles)
+        self.alike = {table: table for pair in pairs for table in pair}  # the first of those that hold the same rows
+        self.alike |= {table: group[0] for group in self.lookalikes for table in group}
+        self.counted: dict[Pair, Missing] = {}
+        self.failed: set[Pair] = set()
+        self.chains = Chains([])  # over edges proven as a set …
+        self.bag_chains = Chains([])  # … and as a bag
+        self._pairs = pairs
+        self._profiles = profiles
 
-    def count(self, pairs: Iterable[Pair], content: Content) -> None:
-        """Compare *pairs* and work out what follows."""
-        self.counted.update(content.compare(sorted(pairs)))
+    def between(self, pair: Pair) -> Pair:
+        """The two tables that stand for those of a pair."""
+        return self.alike[pair[0]], self.alike[pair[1]]
+
+    def is_empty(self, pair: Pair) -> bool:
+        """Whether there is no row to look for."""
+        return self._profiles[pair[1]].rows == 0
+
+    def open_pairs(self) -> set[Pair]:
+        """What has to be counted still, and does not follow from what was."""
+        asked = {self.between(pair) for pair in self._pairs if not self.is_empty(pair)}
+        return {
+            pair
+            for pair in asked - self.failed
+            if pair[0] != pair[1] and pair not in self.counted and not self.bag_chains.lead(*pair)
+        }
+
+    def count(self, chosen: set[Pair], content: Content) -> None:
+        """Compare *chosen*, whatever comes along, and the fingerprints that were not taken yet."""
+        suspects = [table for group in self.lookalikes for table in group]
+        counted, prints = content.compare(
+            sorted(chosen), at_no_cost=sorted(self.open_pairs() - chosen), fingerprint=suspects
+        )
+        self.counted.update(counted)
+        self.failed |= chosen - counted.keys()
+        for group in self.lookalikes:
+            first: dict[str, int] = {}
+            self.alike |= {t: first.setdefault(prints[t], t) if t in prints else t for t in group}
+        self.lookalikes = []
         self.chains = Chains(pair for pair, missing in self.counted.items() if missing[0] == 0)
         self.bag_chains = Chains(pair for pair, missing in self.counted.items() if missing[1] == 0)
 
-    def settled(self, pair: Pair) -> bool:
-        """Whether both counts of an edge are known."""
-        return pair in self.counted or self.bag_chains.lead(*pair)
 
-
-def _settle(asked: set[Pair], ledger: _Ledger, content: Content) -> None:
+def _settle(ledger: _Ledger, content: Content) -> None:
     """Compare until every edge is counted or follows from those that are."""
-    failed: set[Pair] = set()
-    for turn in range(MOST_ROUNDS + 1):
-        open_pairs = {pair for pair in asked - failed if not ledger.settled(pair)}
-        if not open_pairs:
-            return
+    turn = 0
+    while (asked := ledger.open_pairs()) or ledger.lookalikes:
         proven = [pair for pair, missing in ledger.counted.items() if missing[0] == 0]
         # What a chain proves as a set, but not as a bag, has to be counted for itself.
-        as_set = {pair for pair in open_pairs if ledger.chains.lead(*pair)}
-        undecided = open_pairs - as_set
+        as_set = {pair for pair in asked if ledger.chains.lead(*pair)}
+        undecided = asked - as_set
         chosen = needed_edges(undecided, proven) if turn < MOST_ROUNDS else undecided
         ledger.count(chosen | as_set, content)
-        failed |= {pair for pair in chosen | as_set if pair not in ledger.counted}
+        turn += 1
 
 
 Answer = tuple[Check, int, int, int]  # check, missing rows, missing copies, via
 
 
-def _answer(pair: Pair, alike: Mapping[int, int], ledger: _Ledger) -> Answer | None:
+def _answer(pair: Pair, ledger: _Ledger) -> Answer | None:
     """What is known of an edge between two tables, by what is known of those they equal."""
     parent, child = pair
-    between = alike[parent], alike[child]
+    between = ledger.between(pair)
     if between[0] == between[1]:
         return Check.EQUAL, 0, 0, child
-    if between in ledger.empty:
+    if ledger.is_empty(pair):
         return Check.COMPARED, 0, 0, child
     missing = ledger.counted.get(between)
     if missing is None:

@@ -50,7 +50,7 @@ _INTEGERS = {
         10**19,
         10**37,
     )
-    for step in (-1, 0, 1, 2048)
+    for step in (-1, 0, 1, 1024, 2048)
 }
 _FRACTIONS = {
     sign * value
@@ -121,7 +121,7 @@ def meaning_of_float(value: float) -> Hashable:
 
 
 def floats(kind: pa.DataType) -> st.SearchStrategy[Column]:
-    dtype = np.dtype(kind.to_pandas_dtype())
+    dtype = np.dtype(f"f{kind.bit_width // 8}")
     with np.errstate(over="ignore"):
         pool = [float(dtype.type(float(n))) for n in NUMBERS if abs(n) < 2**1000]
     pool = [value for value in pool if not math.isinf(value)] + [

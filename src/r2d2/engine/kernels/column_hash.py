@@ -141,9 +141,7 @@ def _extension(kind: pa.DataType) -> Hasher:
     if kind.extension_name not in _AS_STORED:
         raise NotComparable(f"values of the extension type {kind.extension_name} have no defined equality")
     stored = hasher_of(kind.storage_type)
-    return Hasher(
-        lambda array, live, keys, out: stored.hash_block(array.storage, live, keys, out), stored.in_blocks
-    )
+    return Hasher(lambda array, live, keys, out: stored.hash_block(array.storage, live, keys, out), stored.in_blocks)
 
 
 _is = pa.types

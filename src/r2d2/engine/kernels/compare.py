@@ -55,9 +55,7 @@ def _look_up(*, few: HashBlock, many: HashBlock) -> tuple[Places, Places]:
     return np.flatnonzero(first), places[first]
 
 
-def _look_further(
-    few: HashBlock, many: HashBlock, places: Places, found: NDArray[np.bool_], undecided: Places
-) -> None:
+def _look_further(few: HashBlock, many: HashBlock, places: Places, found: NDArray[np.bool_], undecided: Places) -> None:
     """Rows that share their first half with another row: step on to the one that also shares the second."""
     while len(undecided):
         places[undecided] += 1

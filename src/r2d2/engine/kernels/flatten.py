@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,17 +33,27 @@ def flatten(table: pa.Table | pa.RecordBatch) -> dict[Token, pa.ChunkedArray]:
 
 
 def polars_to_arrow(frame: pl.DataFrame) -> pa.Table:
-    """The frame without a copy: strings stay views, which the older layouts would rewrite."""
+    """The frame without a copy: strings stay views, unless this pyarrow cannot read them."""
     import polars as pl
 
+    level = pl.CompatLevel.newest() if _reads_views() else pl.CompatLevel.oldest()
     columns = []
     for series in frame.get_columns():
         try:
-            columns.append(series.to_arrow(compat_level=pl.CompatLevel.newest()))
+            columns.append(series.to_arrow(compat_level=level))
         except pa.ArrowInvalid as error:
             reason = f"Arrow cannot hold Polars' type {series.dtype}"
             raise NotComparable(reason, token=(series.name,)) from error
     return pa.table(columns, names=frame.columns)
+
+
+@cache
+def _reads_views() -> bool:
+    try:
+        pa.array([""], pa.string_view()).cast(pa.large_binary())
+    except pa.ArrowNotImplementedError:  # before pyarrow 18
+        return False
+    return True
 
 
 def _leaves(token: Token, column: pa.ChunkedArray) -> Iterator[tuple[Token, pa.ChunkedArray]]:

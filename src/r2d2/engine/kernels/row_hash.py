@@ -91,9 +91,7 @@ def _blocks(columns: Sequence[tuple[Token, pa.ChunkedArray]], key: bytes) -> Ite
     for batch in _batches([column for _, column in columns]):
         end = begin + batch.num_rows
         yield [
-            whole[place][:, begin:end]
-            if place in whole
-            else hash_column(batch.column(place), token=token, key=key)
+            whole[place][:, begin:end] if place in whole else hash_column(batch.column(place), token=token, key=key)
             for place, (token, _) in enumerate(columns)
         ]
         begin = end
