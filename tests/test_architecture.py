@@ -86,7 +86,15 @@ def test_no_catch_all_module_and_nothing_that_runs_what_it_reads(path: Path) -> 
     assert path.stem not in ("utils", "util", "misc", "helpers", "common")
     text = path.read_text()
     # HAZARDS 32 and 35: no SQL text reaches Spark, nothing is unpickled, no other process is run through a shell
-    for pattern in (r"\.selectExpr\(", r"\bexpr\(", r"\bspark\.sql\(", r"\bpickle\.", r"yaml\.load", r"shell=True", r"\beval\("):
+    for pattern in (
+        r"\.selectExpr\(",
+        r"\bexpr\(",
+        r"\bspark\.sql\(",
+        r"\bpickle\.",
+        r"yaml\.load",
+        r"shell=True",
+        r"\beval\(",
+    ):
         assert not re.search(pattern, text), f"{path.name} has {pattern}"
 
 
@@ -95,7 +103,9 @@ def test_only_apis_that_spark_connect_has_too(path: Path) -> None:
     assert not re.search(r"\.rdd\b|\bsparkContext\b|\b_jvm\b|\b_jsc\b|SparkContext", path.read_text())
 
 
-@pytest.mark.parametrize("what", ["import r2d2", "from r2d2.cli.main import cli; cli.main(['--help'], standalone_mode=False)"])
+@pytest.mark.parametrize(
+    "what", ["import r2d2", "from r2d2.cli.main import cli; cli.main(['--help'], standalone_mode=False)"]
+)
 def test_importing_it_and_asking_for_help_load_nothing_heavy(what: str) -> None:
     heavy = ("pyspark", "polars", "pyarrow", "numpy", "pandas")
     code = f"import sys; {what}; print([name for name in {heavy!r} if name in sys.modules])"

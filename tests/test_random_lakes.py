@@ -77,7 +77,9 @@ def test_with_eight_bits_of_hash_no_true_edge_is_lost(spark: Any, tmp_path: Path
     assert found - true, "with so few bits some pair should have been taken for contained"
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Apia", "Europe/Dublin", "+14:00"])
+@pytest.mark.parametrize(
+    "zone", ["UTC", "Asia/Kathmandu", "America/St_Johns", "Pacific/Apia", "Europe/Dublin", "+14:00"]
+)
 def test_the_graph_is_the_same_in_every_time_zone_and_under_hostile_settings(
     spark: Any, tmp_path: Path, zone: str
 ) -> None:

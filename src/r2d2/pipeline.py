@@ -87,6 +87,7 @@ def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Pro
 def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """In which pairs is a sampled row of the child not in the parent?"""
     assert scan.graph is not None
+    content = tools.content(scan, settings)
     asked = settings.epsilon > 0
     rows = rows_to_sample(missing_share=settings.epsilon, risk=settings.delta) if asked else settings.rows
     pruned = prune_by_content(
@@ -95,19 +96,23 @@ def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pr
         width=settings.columns,
         rows=rows,
         uniform=asked or not settings.verify,  # a result that stands on samples must earn its guarantee
-        content=tools.content(scan, settings),
+        content=content,
     )
-    return replace(scan, graph=pruned)
+    return _noted(replace(scan, graph=pruned), content)
 
 
 def _verify_containment(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Which of what is left holds, row by row?"""
     assert scan.graph is not None
-    if not settings.verify:
-        return scan
     content = tools.content(scan, settings)
     verified = verify_containment(scan.graph, profiles=scan.profiles, content=content, bag=scan.bag)
-    return replace(scan, graph=verified, problems=(*scan.problems, *content.problems()))
+    return _noted(replace(scan, graph=verified), content)
+
+
+def _noted(scan: Scan, content: Content) -> Scan:
+    """With the problems that reading the content has met; each table once."""
+    known = {problem.where for problem in scan.problems if problem.needs_a_look}
+    return replace(scan, problems=(*scan.problems, *(p for p in content.problems() if p.where not in known)))
 
 
 class Step(NamedTuple):
@@ -127,10 +132,15 @@ STEPS = (
 )
 
 
+def steps_for(settings: Settings) -> tuple[Step, ...]:
+    """The steps of a run: all, or without verification those of the paper."""
+    return STEPS if settings.verify else STEPS[:-1]
+
+
 def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Progress) -> Scan:
     """Take the lake under *roots* through every step."""
     scan = Scan(roots=tuple(roots), settings=asdict(settings))
-    for step in STEPS:
+    for step in steps_for(settings):
         progress(step.name, 0, None)
         started = time.perf_counter()
         scan = step.run(scan, tools, settings, progress)

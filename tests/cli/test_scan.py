@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Command, Done, Scanned, write
-from tests.state.scans import plain_scan
-from tests.state.test_store import everything_in, save
+from tests.state.scans import everything_in, plain_scan, save
 
 from r2d2.api import scan_lake
 from r2d2.cli.show import show_scan

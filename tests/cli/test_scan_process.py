@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command, write
-from tests.state.scans import plain_scan
-from tests.state.test_store import everything_in, save
+from tests.lake.killer import write_killer
+from tests.state.scans import everything_in, plain_scan, save
 
 from r2d2.pipeline import STEPS
 
@@ -103,13 +103,16 @@ def test_a_whole_scan_prints_its_result_and_nothing_else(tmp_path: Path) -> None
     write(tmp_path / "lake" / "sales" / "part-0.parquet", id=[1, 2, 3], name=["a", "b", None])
     write(tmp_path / "lake" / "copy.parquet", id=[3, 1], name=[None, "a"])
     (tmp_path / "lake" / "cut.parquet").write_bytes(b"PAR1cut")
+    write_killer(tmp_path / "lake" / "killer.parquet")
     with running(tmp_path, "scan", tmp_path / "lake", "--state", tmp_path / "state", *SMALL) as process:
         assert process.wait(120) == 1
         wait_for(lambda: not processes(process.pid), 30)
     err = (tmp_path / "err").read_text().splitlines()
     assert [line[:9] for line in err] == [f"r2d2: {number + 1}/{len(STEPS)}" for number in range(len(STEPS))]
     out = (tmp_path / "out").read_text()
-    assert out.startswith("2 tables, 5 rows") and "cut.parquet" in out and "r2d2 edges" in out
+    assert (
+        out.startswith("2 tables, 5 rows") and "cut.parquet" in out and "killer.parquet" in out and "r2d2 edges" in out
+    )
     edges = subprocess.run([R2D2, "edges", "--state", tmp_path / "state", "--json"], capture_output=True, check=True)
     assert [(row["parent"], row["child"], row["verdict"]) for row in json.loads(edges.stdout)] == [
         ("sales", "copy.parquet", "PROVEN")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import signal
 import threading
@@ -26,7 +25,6 @@ def do(deed: str) -> str:
     if deed == "refuse":
         raise TableError("it is refused", hint="another one")
     if deed == "abort":
-        faulthandler.disable()  # pytest's own, which would print where this happens
         os.abort()
     if deed == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -150,6 +148,20 @@ def test_a_death_in_the_middle_of_an_answer_is_that_items_outcome() -> None:
         ("half", "", expected_reason("kill")),
         ("after", "after", ""),
     ]
+
+
+def test_what_a_dying_library_prints_stays_away_and_a_traceback_of_ours_does_not(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def speak(deed: str) -> str:
+        os.write(2, b"terminate called after throwing an instance of ...")
+        return do(deed)
+
+    list(guarded_map(speak, ["abort", "fine"], timeout_seconds=30))
+    assert capfd.readouterr().err == ""
+    list(guarded_map(speak, ["bug"], timeout_seconds=30))
+    said = capfd.readouterr().err
+    assert "AttributeError: a bug of ours" in said and "terminate" not in said
 
 
 def test_leaving_early_leaves_nothing_running() -> None:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.lake.killer import write_killer
 from tests.random_tables import PLAIN_WRITERS, VALUES, Writer, tables
 
 from r2d2.errors import TableError
@@ -414,18 +415,7 @@ def test_a_file_without_permission_is_a_reason(whole: Path) -> None:
 
 
 def test_encrypted_columns_below_a_plain_footer_cost_their_table_only(whole: Path, tmp_path: Path) -> None:
-    import pyarrow.parquet.encryption as encryption  # opening such a file kills the process without a word
-
-    class Keys(encryption.KmsClient):  # type: ignore[misc]
-        def wrap_key(self, key: bytes, master: str) -> str:
-            return key.hex()
-
-    how = encryption.EncryptionConfiguration(footer_key="f", column_keys={"k": ["x"]}, plaintext_footer=True)
-    factory = encryption.CryptoFactory(lambda connection: Keys())
-    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), how)
-    table = pa.table({"x": [1]})
-    with pq.ParquetWriter(tmp_path / "t.parquet", table.schema, encryption_properties=properties) as writer:
-        writer.write_table(table)
+    write_killer(tmp_path / "t.parquet")
     answers = read_all([whole, tmp_path / "t.parquet", whole])
     assert isinstance(answers[1], str) and answers[0] == answers[2] == footer(whole)
 

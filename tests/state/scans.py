@@ -1,4 +1,4 @@
-"""Scans made without a lake: what a pipeline would leave of random tables."""
+"""Scans made without a lake, what a pipeline would leave of random tables, and states that keep them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import DataFile, Problem, Table
 from r2d2.settings import Settings
+from r2d2.state.store import StateStore
 from r2d2.steps.build_schema_graph import build_schema_graph
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 
@@ -138,3 +140,15 @@ def plain_scan(count: int = 3, *, mark: int = 0) -> Scan:
         stats = (ColumnStats(0, 0, 9, True, True), ColumnStats(1, Decimal("0.50"), Decimal("1.50"), True, False))
         profiles.append(TableProfile(name, schema, 5, 100 + mark, stats))
     return made_of(tables, profiles)
+
+
+def save(folder: Path, scan: Scan, keep: int = 2) -> Scan:
+    """Keep a scan in a state folder; the scan with the name it got there."""
+    store = StateStore(folder)
+    with store.locked():
+        return replace(scan, run=store.save(scan, keep=keep))
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

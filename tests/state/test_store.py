@@ -19,17 +19,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.state.scans import content, plain_scan, scans
+from tests.state.scans import content, everything_in, plain_scan, save, scans
 
 from r2d2.errors import StateError
 from r2d2.model.scan import Scan
 from r2d2.state.store import FORMAT, StateStore
-
-
-def save(folder: Path, scan: Scan, keep: int = 2) -> Scan:
-    store = StateStore(folder)
-    with store.locked():
-        return replace(scan, run=store.save(scan, keep=keep))
 
 
 def refused(action: Any) -> str:
@@ -37,10 +31,6 @@ def refused(action: Any) -> str:
         action()
     assert caught.value.exit_code == 2 and caught.value.hint
     return str(caught.value)
-
-
-def everything_in(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # ---- round trip ------------------------------------------------------------------------------------------------------
@@ -245,8 +235,7 @@ def test_a_full_disk_is_told_and_leaves_the_last_scan(tmp_path: Path) -> None:
     before = save(tmp_path / "state", plain_scan())
     code = """
 import resource, sys
-from tests.state.scans import plain_scan
-from tests.state.test_store import save
+from tests.state.scans import plain_scan, save
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # no file may grow beyond this
 try:

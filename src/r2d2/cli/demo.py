@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from r2d2.api import scan_lake
-from r2d2.cli.output import console, plain, printable
+from r2d2.cli.output import console, printable
 from r2d2.cli.progress import counted, shown
 from r2d2.cli.show import show_edges, show_scan
 from r2d2.errors import UserError
@@ -52,4 +52,3 @@ def _show_next(folder: Path, state: str) -> None:
         ("what was found", Path(state)),
     ):
         out.print(printable(f"{what:>24}: {where}"), markup=False)
-    out.print(f"Try: [bold]r2d2 edges --state {plain(state)}[/]")

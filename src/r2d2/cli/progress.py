@@ -46,7 +46,7 @@ def counted(what: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], Non
 def _plain(step: str, done: int, total: int | None) -> None:
     if total is None and done == 0:
         number = [s.name for s in STEPS].index(step) + 1
-        print(f"r2d2: {number}/{len(STEPS)} {_SAYS.get(step, step)}", file=sys.stderr, flush=True)
+        print(f"r2d2: step {number}, {_SAYS.get(step, step)}", file=sys.stderr, flush=True)
 
 
 @contextmanager

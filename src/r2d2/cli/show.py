@@ -22,14 +22,15 @@ from r2d2.model.evidence import Verdict
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.report.edges import EDGE_FIELDS, EdgeRow, as_dict
 from r2d2.report.explain import Explanation
+from r2d2.settings import Settings
 
 if TYPE_CHECKING:
     from r2d2.synthetic import GeneratedLake
 
 _STEPS = {
-    "discover": "tables found",
+    "discover": "found",
     "profile": "with readable metadata",
-    "build_schema_graph": "pairs where one schema holds the other",
+    "build_schema_graph": "where one schema holds the other",
     "prune_by_minmax": "not ruled out by ranges, nulls or counts",
     "prune_by_content": "with all sampled rows found",
     "verify_containment": "proven, row by row",
@@ -49,13 +50,16 @@ def show_scan(scan: Scan, *, state: str, as_json: bool) -> None:
         "Funnel", ("step", "left", "", "dropped", "seconds"), map(_funnel_row, scan.funnel), ("left", "seconds")
     )
     show_problems(scan)
-    next_steps = "[bold]r2d2 edges[/] lists the pairs, [bold]r2d2 explain PARENT CHILD[/] says why."
-    out.print(f"Kept in {plain(state)}. Next: {next_steps}")
+    where = "" if state == Settings().state else f" --state {plain(state)}"
+    out.print(
+        f"Kept in {plain(state)}. Next: [bold]r2d2 edges{where}[/] lists the pairs, "
+        f"[bold]r2d2 explain PARENT CHILD{where}[/] says why."
+    )
 
 
 def _funnel_row(line: FunnelLine) -> tuple[str, ...]:
     dropped = ", ".join(f"{count:,} by {rule}" for rule, count in line.dropped.items())
-    meaning = f"{line.unit}: {_STEPS.get(line.step, '')}"
+    meaning = f"{line.unit} {_STEPS.get(line.step, '')}"
     return line.step, f"{line.left:,}", meaning, dropped, f"{line.seconds:.2f}"
 
 
@@ -105,10 +109,23 @@ def show_edges(rows: Iterable[EdgeRow], form: str, most: int | None = None) -> N
 def _edge_table(rows: Iterator[EdgeRow], most: int | None) -> None:
     first = list(islice(rows, most))
     total = len(first) + sum(1 for _ in rows)
-    columns = ("parent", "child", "verdict", "child rows", "parent rows", "because")
-    cells = ((r.parent, r.child, r.verdict, f"{r.child_rows:,}", f"{r.parent_rows:,}", r.because) for r in first)
+    columns = ("parent", "child", "verdict", "containment", "copies", "child rows", "parent rows")
+    reasons = any(row.verdict is Verdict.IMPOSSIBLE for row in first)  # --all: why they were dropped
+    cells = (_edge_cells(row, with_reason=reasons) for row in first)
     shown = f"{len(first):,} of {total:,}" if total > len(first) else f"{total:,}"
-    print_table(f"Containment edges ({shown})", columns, cells, ("child rows", "parent rows"))
+    print_table(
+        f"Containment edges ({shown})",
+        (*columns, "because") if reasons else columns,
+        cells,
+        ("containment", "child rows", "parent rows"),
+    )
+
+
+def _edge_cells(row: EdgeRow, *, with_reason: bool) -> tuple[object, ...]:
+    share = "" if row.containment is None else f"{row.containment:.6g}"
+    copies = {None: "", True: "all", False: "too few"}[row.bag]
+    cells = (row.parent, row.child, row.verdict, share, copies, f"{row.child_rows:,}", f"{row.parent_rows:,}")
+    return (*cells, row.because) if with_reason else cells
 
 
 def show_explanation(explanation: Explanation, *, as_json: bool) -> None:

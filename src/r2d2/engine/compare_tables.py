@@ -40,7 +40,7 @@ def compare_tables(
 
     def run() -> list[Any]:
         rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
-        work = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
+        work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
         blocks = work.mapInArrow(_pack(hashing), _BLOCKS)
         groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
         return groups.applyInArrow(_count(edges), _COUNTS).collect()

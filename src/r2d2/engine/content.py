@@ -18,7 +18,7 @@ from r2d2.model.schema import Column, Token
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BYTES_PER_TASK = 128 << 20
+BYTES_PER_TASK = 512 << 20  # a task reads slice by slice; starting one costs a tenth of a second
 SampledRow = tuple[str, int]  # its hash in all columns of the probe, and half of that in the first column alone
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 

@@ -120,7 +120,8 @@ def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
         mine = places[np.isin(firsts, np.array([first for _, first in rows], dtype=np.uint64))]
         if len(mine):
             (hashes,) = hashing.rows(_at({token: columns[token] for token in tokens}, mine), [tokens])
-            yield number, set(_as_text(hashes)) & {text for text, _ in rows}
+            same_half = np.isin(hashes[0], np.array([int(text[:16], 16) for text, _ in rows], dtype=np.uint64))
+            yield number, set(_as_text(hashes[:, same_half])) & {text for text, _ in rows}
 
 
 def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:

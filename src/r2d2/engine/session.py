@@ -86,15 +86,22 @@ def _import_spark() -> type[SparkSession]:
 
 
 def _remote(settings: Settings) -> tuple[SparkSession, bool]:
-    session = _import_spark().builder.remote(settings.remote).getOrCreate()
-    return session, True
+    builder = _import_spark().builder
+    try:
+        return builder.remote(settings.remote).getOrCreate(), True
+    except ImportError as error:  # PySpark's own, for grpc and its kin
+        raise UserError(
+            "this PySpark lacks what a Spark Connect client needs", hint="pip install 'pyspark[connect]'"
+        ) from error
 
 
 def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     builder = _import_spark()
     running = _running(builder)
-    if running is not None:  # spark-submit, a notebook
+    if running is not None:  # a notebook, a caller's own
         return running, False
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit: its master and settings stand
+        return _started(builder.builder.getOrCreate), True
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
     scratch = Path(tempfile.mkdtemp(prefix="r2d2-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
@@ -141,6 +148,10 @@ def _configuration(settings: Settings, scratch: Path) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
+        "spark.shuffle.compress": "false",  # what goes through a shuffle here is hashes: nothing to squeeze
+        "spark.shuffle.spill.compress": "false",
+        "spark.sql.codegen.wholeStage": "false",  # a plan runs once: compiling it takes longer than running it
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
 
 

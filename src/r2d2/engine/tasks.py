@@ -30,7 +30,7 @@ def run_tasks(spark: SparkSession, pieces: Sequence[Any], *, task: Task, weight:
 
     def run() -> list[str]:
         rows = bundles_of(spark, pieces, weight=weight, per_task=per_task)
-        spread = spark.createDataFrame(rows, "bundle int, work string").repartitionByRange(len(rows), "bundle")
+        spread = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
         return [row.answer for row in spread.mapInArrow(_over_arrow(task), "answer string").collect()]
 
     return apart(run) if pieces else []

@@ -7,7 +7,10 @@ with the next.
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -71,6 +74,7 @@ def _run_child(
 
 def _work(function: Callable[[Item], str], items: Sequence[Item], sender: Connection) -> None:
     _limit_memory()
+    _hush()
     for item in items:
         try:
             sender.send_bytes(_DONE + function(item).encode("utf-8", "surrogatepass"))
@@ -86,6 +90,13 @@ def _outcome(item: Item, answer: bytes) -> Outcome[Item]:
         return Outcome(item, result=text)
     because, _, hint = text.partition("\0")
     return Outcome(item, because=because, hint=hint)
+
+
+def _hush() -> None:
+    """Keep the last words of libraries that abort from the user's terminal; a traceback of ours still gets there."""
+    faulthandler.disable()
+    sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _limit_memory() -> None:

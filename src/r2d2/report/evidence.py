@@ -47,14 +47,14 @@ def _proof(scan: Scan, edges: Edges, position: int, check: Check) -> str:
         return f"the two hold the same {rows:,} rows"
     if check is Check.IMPLIED:
         between = scan.tables[edges.via[position]].name
-        return f"the child is in {between}, which is in the parent: both were compared row by row"
+        return f"the child is in {between}, which is in the parent, row by row"
     return f"each of the child's {rows:,} rows is in the parent"
 
 
 def _copies(missing_copies: int) -> str:
     if missing_copies == 0:
         return ""
-    return f"; but {missing_copies:,} of them are copies that the parent has fewer of"
+    return f"; as a set only: the parent lacks {missing_copies:,} copies"
 
 
 def _sampled(scan: Scan, child: int, ruled_out: bool) -> Evidence:

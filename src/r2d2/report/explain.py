@@ -51,6 +51,17 @@ def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
     evidence = content_evidence(scan, *found) if found else None
     if evidence:
         yield evidence
+    elif scan.graph and not found:
+        yield from _unread(scan, parent, child)
+
+
+def _unread(scan: Scan, *tables: int) -> Iterator[Evidence]:
+    """Why the rows of a pair were not compared, if that is so."""
+    names = [scan.tables[table].name for table in tables]
+    for problem in scan.problems:
+        if problem.needs_a_look and problem.where in names:
+            because = f"{problem.where} could not be read: {problem.because}"
+            yield Evidence("verify_containment", Verdict.POSSIBLE, because)
 
 
 def find_table(scan: Scan, name: str) -> int:

@@ -107,9 +107,7 @@ def integers(kind: pa.DataType) -> st.SearchStrategy[Column]:
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     pool = [int(number) for number in NUMBERS if number.denominator == 1 and low <= number <= high]
     raw = st.sampled_from(pool) | st.integers(low, high)
-    return _column(
-        kind, raw, lambda content: pa.array(content, kind), lambda value: ("number", Fraction(value))
-    )
+    return _column(kind, raw, lambda content: pa.array(content, kind), lambda value: ("number", Fraction(value)))
 
 
 def meaning_of_float(value: float) -> Hashable:
@@ -218,9 +216,7 @@ _TEXTS = [
 
 def texts(kind: pa.DataType) -> st.SearchStrategy[Column]:
     raw = st.sampled_from(_TEXTS) | st.text(max_size=30)
-    return _column(
-        kind, raw, lambda content: pa.array(content, kind), lambda value: ("string", value.encode())
-    )
+    return _column(kind, raw, lambda content: pa.array(content, kind), lambda value: ("string", value.encode()))
 
 
 def blobs(kind: pa.DataType) -> st.SearchStrategy[Column]:
@@ -230,18 +226,15 @@ def blobs(kind: pa.DataType) -> st.SearchStrategy[Column]:
             min_size=width, max_size=width
         )
     else:
-        raw = st.sampled_from(
-            [text.encode() for text in _TEXTS] + [b"a" * 16, b"\0" * 16, b"\xff"]
-        ) | st.binary(max_size=30)
+        raw = st.sampled_from([text.encode() for text in _TEXTS] + [b"a" * 16, b"\0" * 16, b"\xff"]) | st.binary(
+            max_size=30
+        )
     return _column(kind, raw, lambda content: pa.array(content, kind), lambda value: ("binary", value))
 
 
 TEXT_KINDS = [
     *((kind, texts) for kind in (pa.string(), pa.large_string(), pa.string_view())),
-    *(
-        (kind, blobs)
-        for kind in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(1), pa.binary(16))
-    ),
+    *((kind, blobs) for kind in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(1), pa.binary(16))),
 ]
 
 # Moments, in each unit up to where 64 bits end.
@@ -302,17 +295,13 @@ def dates(kind: pa.DataType) -> st.SearchStrategy[Column]:
     return _column(
         kind,
         raw,
-        lambda content: fixed_width(
-            kind, [None if v is None else v * factor for v in content], kind.bit_width // 8
-        ),
+        lambda content: fixed_width(kind, [None if v is None else v * factor for v in content], kind.bit_width // 8),
         lambda value: ("date", value),
     )
 
 
 def booleans(kind: pa.DataType) -> st.SearchStrategy[Column]:
-    return _column(
-        kind, st.booleans(), lambda content: pa.array(content, kind), lambda value: ("boolean", value)
-    )
+    return _column(kind, st.booleans(), lambda content: pa.array(content, kind), lambda value: ("boolean", value))
 
 
 def nothings(kind: pa.DataType) -> st.SearchStrategy[Column]:
@@ -418,6 +407,4 @@ def arrow_value(kind: Any, spelled: pa.DataType, value: Any) -> Any:
         return [arrow_value(kind[1], spelled.value_type, element) for element in value]
     if kind[0] == "map":
         return [(key, arrow_value(kind[1], spelled.item_type, item)) for key, item in value]
-    return {
-        name: arrow_value(inner, spelled.field(name).type, value[name]) for name, inner in kind[1].items()
-    }
+    return {name: arrow_value(inner, spelled.field(name).type, value[name]) for name, inner in kind[1].items()}

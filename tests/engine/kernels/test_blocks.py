@@ -104,11 +104,7 @@ def test_what_is_missing_adds_up_over_ranges(child: list[Row], parent: list[Row]
 def test_bytes_hold_the_block_wherever_they_start(some: list[Row], shift: int) -> None:
     block = block_of(hashes_of(some))
     data = to_bytes(block)
-    assert (
-        content(from_bytes(data))
-        == content(from_bytes(memoryview(b"x" * shift + data)[shift:]))
-        == content(block)
-    )
+    assert content(from_bytes(data)) == content(from_bytes(memoryview(b"x" * shift + data)[shift:])) == content(block)
     for broken in (data[:-1], data + b"x", b"X" + data[1:], data[:4] + b"\xff" + data[5:], b""):
         with pytest.raises(ValueError, match="hash block"):
             from_bytes(broken)
@@ -123,9 +119,7 @@ def test_any_multiplicity_survives_the_trip(count: int) -> None:
 def test_a_large_block_is_sorted_and_counted() -> None:
     random = np.random.default_rng(7)
     some = random.integers(0, 2**64, (2, 50_000), dtype=np.uint64)
-    some[0, :20_000] = (
-        some[0, :20_000] >> np.uint64(45) << np.uint64(45)
-    )  # first halves that collide in droves
+    some[0, :20_000] = some[0, :20_000] >> np.uint64(45) << np.uint64(45)  # first halves that collide in droves
     twice = np.concatenate([some, some[:, 10_000:30_000]], axis=1)
     block = block_of(twice[:, random.permutation(70_000)])
     assert content(block) == Counter(zip(*twice.tolist(), strict=True))
@@ -137,9 +131,7 @@ values = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3)), max_size=40)
 
 
 def truncated(some: list[tuple[int, int]], bits: int) -> HashBlock:
-    table = pa.table(
-        {"a": pa.array([a for a, _ in some], pa.int8()), "b": pa.array([b for _, b in some], pa.int8())}
-    )
+    table = pa.table({"a": pa.array([a for a, _ in some], pa.int8()), "b": pa.array([b for _, b in some], pa.int8())})
     return block_of(hash_rows(flatten(table), projections=[[("a",), ("b",)]], key=KEY, bits=bits)[0])
 
 
@@ -153,9 +145,7 @@ def test_few_bits_lose_no_true_containment(
 
 
 @given(values, values)
-def test_few_bits_can_only_hide_what_is_missing(
-    child: list[tuple[int, int]], parent: list[tuple[int, int]]
-) -> None:
+def test_few_bits_can_only_hide_what_is_missing(child: list[tuple[int, int]], parent: list[tuple[int, int]]) -> None:
     few = find_missing(child=truncated(child, 8), parent=truncated(parent, 8))
     all_bits = find_missing(child=truncated(child, 128), parent=truncated(parent, 128))
     assert all_bits == expected(Counter(child), Counter(parent))  # type: ignore[arg-type]

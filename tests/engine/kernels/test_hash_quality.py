@@ -34,8 +34,7 @@ def test_one_changed_byte_of_a_string_flips_half_of_the_hash(place: int) -> None
     changed = texts.copy()
     changed[:, place] ^= 1
     one, other = (
-        hash_column(pa.array([bytes(row) for row in some]), token=("a",), key=KEY)
-        for some in (texts, changed)
+        hash_column(pa.array([bytes(row) for row in some]), token=("a",), key=KEY) for some in (texts, changed)
     )
     assert np.abs(flipped_share(one, other) - 0.5).max() < 0.01
 
@@ -96,15 +95,12 @@ sizes = st.one_of(
     st.integers(-5, 90),
     st.sampled_from([1, 2, 4]),
 )
-def test_decimals_by_the_block_are_decimals_one_by_one(
-    drawn: list[tuple[int, bool]], scale: int, width: int
-) -> None:
+def test_decimals_by_the_block_are_decimals_one_by_one(drawn: list[tuple[int, bool]], scale: int, width: int) -> None:
     unscaled = [(-1 if negative else 1) * (size % 2 ** (64 * width - 1)) for size, negative in drawn]
     content = b"".join(value.to_bytes(8 * width, "little", signed=True) for value in unscaled)
     words, kinds, wide = canonical_decimal(np.frombuffer(content, np.uint64).reshape(-1, width), scale, None)
     found: list[tuple[int | None, list[int]]] = [
-        (int(kind), [int(word)])
-        for kind, word in zip(np.broadcast_to(kinds, words.shape), words, strict=True)
+        (int(kind), [int(word)]) for kind, word in zip(np.broadcast_to(kinds, words.shape), words, strict=True)
     ]
     for part in wide:
         for place, row in enumerate(part.rows):

@@ -64,9 +64,7 @@ def test_a_value_hashes_to_what_it_always_did(value: object, kind: pa.DataType, 
 
 
 def test_rows_and_blocks_are_what_they_always_were() -> None:
-    table = pa.table(
-        {"n": pa.array([1, 2, 2, None]), "s": pa.array(["a", "b", "b", "a string of some length"])}
-    )
+    table = pa.table({"n": pa.array([1, 2, 2, None]), "s": pa.array(["a", "b", "b", "a string of some length"])})
     projections = [[("n",), ("s",)], [("s",)]]
     both, text = hash_rows(flatten(table), projections=projections, key=bytes(range(32)))
     assert [in_hex(row) for row in both.T] == [

@@ -33,9 +33,7 @@ projections = st.lists(st.sets(st.sampled_from(COLUMNS), min_size=1).map(sorted)
 def columns_of(
     rows: list[tuple[int | None, ...]], names: tuple[str, ...] = COLUMNS
 ) -> dict[tuple[str, ...], pa.ChunkedArray]:
-    table = pa.table(
-        {name: pa.array([row[place] for row in rows], pa.int8()) for place, name in enumerate(names)}
-    )
+    table = pa.table({name: pa.array([row[place] for row in rows], pa.int8()) for place, name in enumerate(names)})
     return flatten(table)
 
 
@@ -47,9 +45,7 @@ def as_tuples(hashes: np.ndarray) -> list[tuple[int, int]]:
 def test_rows_are_equal_if_and_only_if_their_projected_values_are(
     rows: list[tuple[int | None, ...]], chosen: list[list[str]]
 ) -> None:
-    found = hash_rows(
-        columns_of(rows), projections=[[(name,) for name in names] for names in chosen], key=KEY
-    )
+    found = hash_rows(columns_of(rows), projections=[[(name,) for name in names] for names in chosen], key=KEY)
     for names, hashes in zip(chosen, found, strict=True):
         values = [tuple(sorted((name, row[COLUMNS.index(name)]) for name in names)) for row in rows]
         by_value: dict[object, set[tuple[int, int]]] = {}
@@ -96,9 +92,7 @@ def test_values_that_change_places_change_the_hash() -> None:
     """(null, a) is not (a, null): HAZARDS 4."""
     one, other = columns_of([(None, 1, 0, 0, 0)]), columns_of([(1, None, 0, 0, 0)])
     whole = [[(name,) for name in COLUMNS]]
-    assert (
-        hash_rows(one, projections=whole, key=KEY)[0] != hash_rows(other, projections=whole, key=KEY)[0]
-    ).all()
+    assert (hash_rows(one, projections=whole, key=KEY)[0] != hash_rows(other, projections=whole, key=KEY)[0]).all()
 
 
 @pytest.mark.parametrize("chunk", [1, 7, BLOCK_ROWS, BLOCK_ROWS + 1])
@@ -111,9 +105,7 @@ def test_chunks_leave_no_seam(chunk: int) -> None:
     pieces = pa.concat_tables([whole.slice(begin, chunk) for begin in range(0, rows, chunk)])
     plain = whole.set_column(2, "e", encoded.dictionary_decode())
     everything = [[("n",), ("w",), ("e",)]]
-    found = [
-        hash_rows(flatten(table), projections=everything, key=KEY)[0] for table in (whole, pieces, plain)
-    ]
+    found = [hash_rows(flatten(table), projections=everything, key=KEY)[0] for table in (whole, pieces, plain)]
     assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
 
 
@@ -130,10 +122,7 @@ def test_an_empty_table_has_no_hashes_and_an_empty_projection_is_refused() -> No
 @pytest.mark.parametrize("bits", [1, 8, 63, 64, 65, 127, 128])
 def test_fewer_bits_are_the_upper_bits(bits: int) -> None:
     columns = flatten(pa.table({"n": range(1000)}))
-    full = [
-        first << 64 | second
-        for first, second in as_tuples(hash_rows(columns, projections=[[("n",)]], key=KEY)[0])
-    ]
+    full = [first << 64 | second for first, second in as_tuples(hash_rows(columns, projections=[[("n",)]], key=KEY)[0])]
     cut = [
         first << 64 | second
         for first, second in as_tuples(hash_rows(columns, projections=[[("n",)]], key=KEY, bits=bits)[0])
@@ -200,9 +189,7 @@ def test_polars_and_pyarrow_give_the_same_hashes() -> None:
         "nothing": ([None, None, None], pl.Null, pa.int32()),
         "flag": ([True, None, False], pl.Boolean, pa.bool_()),
     }
-    frame = pl.DataFrame(
-        {name: pl.Series(values, dtype=theirs) for name, (values, theirs, _) in content.items()}
-    )
+    frame = pl.DataFrame({name: pl.Series(values, dtype=theirs) for name, (values, theirs, _) in content.items()})
     table = pa.table({name: pa.array(values, ours) for name, (values, _, ours) in content.items()})
     for token, column in flatten(polars_to_arrow(frame)).items():
         theirs = hash_column(flatten(table)[token], token=token, key=KEY)
@@ -219,9 +206,7 @@ def test_a_polars_type_that_arrow_lacks_is_refused() -> None:
 
 @given(tables, st.randoms())
 @settings(max_examples=50)
-def test_a_fingerprint_knows_the_rows_and_not_their_order(
-    rows: list[tuple[int | None, ...]], random: object
-) -> None:
+def test_a_fingerprint_knows_the_rows_and_not_their_order(rows: list[tuple[int | None, ...]], random: object) -> None:
     whole = [[(name,) for name in COLUMNS]]
     shuffled = rows.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]

@@ -121,9 +121,6 @@ def _dictionary(kind: pa.DataType) -> Hasher:
 def _hash_dictionary(array: pa.DictionaryArray, live: Live, keys: ColumnKeys, out: Hashes) -> None:
     if array.null_count == len(array):
         return
-    if len(array.dictionary) > len(array):
-        out[:] = hash_array(array.dictionary_decode(), keys)
-        return
     indices = array.indices if live is None else array.indices.fill_null(0)
     np.take(hash_array(array.dictionary, keys), indices.to_numpy(), axis=1, out=out)
 
