@@ -36,6 +36,7 @@ setup: $(RUN_STAMP) ## install r2d2 into .venv
 .PHONY: demo
 demo: $(RUN_STAMP) ## make a small lake, find what is contained in what, show it
 	@$(BIN)/r2d2 demo
+	@echo "The command is $(BIN)/r2d2; \`source $(BIN)/activate\` puts it on the PATH."
 
 .PHONY: test
 test: $(DEV_STAMP) ## all tests
@@ -58,6 +59,14 @@ docs: $(DEV_STAMP) ## write docs/cli-reference.md anew from the settings and com
 .PHONY: bench-schema
 bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale (a few minutes)
 	@$(BIN)/python -m benchmarks.schema
+
+.PHONY: bench-pipeline
+bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
+	@$(BIN)/python -m benchmarks.pipeline
+
+.PHONY: torture
+torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
+	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)

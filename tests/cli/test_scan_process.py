@@ -108,11 +108,11 @@ def test_a_whole_scan_prints_its_result_and_nothing_else(tmp_path: Path) -> None
         assert process.wait(120) == 1
         wait_for(lambda: not processes(process.pid), 30)
     err = (tmp_path / "err").read_text().splitlines()
-    assert [line[:9] for line in err] == [f"r2d2: {number + 1}/{len(STEPS)}" for number in range(len(STEPS))]
+    assert len(err) == len(STEPS) and all(line.startswith("r2d2: ") for line in err)
     out = (tmp_path / "out").read_text()
-    assert (
-        out.startswith("2 tables, 5 rows") and "cut.parquet" in out and "killer.parquet" in out and "r2d2 edges" in out
-    )
+    assert out.startswith("2 tables, 5 rows")
+    for named in ("cut.parquet", "killer.parquet", "r2d2 edges"):
+        assert named in out
     edges = subprocess.run([R2D2, "edges", "--state", tmp_path / "state", "--json"], capture_output=True, check=True)
     assert [(row["parent"], row["child"], row["verdict"]) for row in json.loads(edges.stdout)] == [
         ("sales", "copy.parquet", "PROVEN")

@@ -29,7 +29,13 @@ def reference() -> str:
 def _commands() -> Iterator[str]:
     for name in cli.commands:
         command = cli.commands[name]
-        context = click.Context(command, info_name=f"r2d2 {name}", max_content_width=110, terminal_width=110)
+        context = click.Context(
+            command,
+            info_name=f"r2d2 {name}",
+            max_content_width=110,
+            terminal_width=110,
+            help_option_names=cli.context_settings["help_option_names"],
+        )
         yield f"## r2d2 {name}\n\n```\n{command.get_help(context)}\n```\n"
 
 
