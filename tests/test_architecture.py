@@ -78,7 +78,7 @@ def test_imports_go_one_way(path: Path) -> None:
 
 def test_kernels_know_no_spark() -> None:
     for path in (SOURCE / "engine" / "kernels").rglob("*.py"):
-        assert not any(name.startswith("pyspark") or name.startswith("r2d2.lake") for name in imports(path))
+        assert not any(name.startswith(("pyspark", "r2d2.lake")) for name in imports(path))
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

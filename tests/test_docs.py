@@ -46,7 +46,7 @@ def test_the_json_shapes_are_documented_field_by_field() -> None:
         assert f'"{field}"' in page, field
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=lambda page: page.name)
 def test_no_link_between_pages_is_broken(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target

@@ -15,7 +15,7 @@ from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
-from r2d2.lake.read_slice import read_slice, slices
+from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
 _SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
 
 
@@ -167,7 +168,7 @@ class _LakeContent(Content):
 
     def __init__(self, scan: Scan, session: LazySession, hashing: Hashing) -> None:
         tables = [_table_content(t, p, scan) for t, p in zip(scan.tables, scan.profiles, strict=True)]
-        super().__init__(session, tables, hashing)
+        super().__init__(session, tables, hashing, partial(deadly_slices, timeout_seconds=READ_SECONDS))
         self._names = [table.name for table in scan.tables]
 
     def problems(self) -> list[Problem]:

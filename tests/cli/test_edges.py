@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.conftest import HOSTILE, Command, Scanned
 
 from r2d2.cli.output import console, print_csv, printable
+from tests.cli.conftest import HOSTILE, Command, Scanned
 
 KEYS = ["parent", "child", "verdict", "containment", "bag", "missing_rows", "child_rows", "parent_rows", "because"]
 ODD = {f"{name}.parquet" for name in HOSTILE}

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.cli.conftest import HOSTILE, Command, Scanned
 
 from r2d2.cli.output import printable
+from tests.cli.conftest import HOSTILE, Command, Scanned
 
 
 def explain(r2d2: Command, scanned: Scanned, parent: str, child: str) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import Command, Done, Scanned, write
-from tests.state.scans import everything_in, plain_scan, save
 
 from r2d2.api import scan_lake
 from r2d2.cli.show import show_scan
@@ -22,6 +20,8 @@ from r2d2.model.table import Problem
 from r2d2.pipeline import STEPS
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
+from tests.cli.conftest import Command, Done, Scanned, write
+from tests.state.scans import everything_in, plain_scan, save
 
 R2D2 = Path(sys.executable).parent / "r2d2"
 

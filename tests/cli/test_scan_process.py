@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from r2d2.pipeline import STEPS
 from tests.cli.conftest import Command, write
 from tests.lake.killer import write_killer
 from tests.state.scans import everything_in, plain_scan, save
-
-from r2d2.pipeline import STEPS
 
 R2D2 = Path(sys.executable).parent / "r2d2"
 SMALL = ("--master", "local[2]", "--driver-memory", "1g")

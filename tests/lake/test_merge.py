@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.random_tables import VALUES, tables
 
 from r2d2.errors import TableError
 from r2d2.lake.merge import ColumnProfile, FileRows, FilesProfile, from_json, merge_files, to_json
 from r2d2.lake.parquet import read_footer
 from r2d2.model.profile import ColumnStats, Value
 from r2d2.model.schema import Token, kind_of
+from tests.random_tables import VALUES, tables
 
 # NaN aside: a file with nothing else has no bounds to state.
 TYPES = [kind for kind in VALUES if not pa.types.is_floating(kind)]

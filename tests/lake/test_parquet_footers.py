@@ -18,8 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lake.killer import write_killer
-from tests.random_tables import PLAIN_WRITERS, VALUES, Writer, tables
 
 from r2d2.errors import TableError
 from r2d2.lake.footer_stats import _OLD_PARQUET_MR
@@ -29,6 +27,8 @@ from r2d2.lake.parquet import read_footer
 from r2d2.lake.read_metadata import read_bundle
 from r2d2.lake.types import flatten_fields
 from r2d2.model.profile import ColumnStats, Value
+from tests.lake.killer import write_killer
+from tests.random_tables import PLAIN_WRITERS, VALUES, Writer, tables
 
 
 def write(path: Path, columns: Any, **options: Any) -> Path:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.random_tables import PLAIN_WRITERS, SPARK_LACKS, VALUES, Writer, pairs
 
 from r2d2.lake.merge import merge_files
 from r2d2.lake.parquet import read_footer
@@ -22,6 +21,7 @@ from r2d2.steps.build_schema_graph import build_schema_graph
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.synthetic.truth import brute_force_edges
 from r2d2.synthetic.truth_rows import read_rows
+from tests.random_tables import PLAIN_WRITERS, SPARK_LACKS, VALUES, Writer, pairs
 
 
 def profile(folder: Path) -> TableProfile:

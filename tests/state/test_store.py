@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.state.scans import content, everything_in, plain_scan, save, scans
 
 from r2d2.errors import StateError
 from r2d2.model.scan import Scan
 from r2d2.state.store import FORMAT, StateStore
+from tests.state.scans import content, everything_in, plain_scan, save, scans
 
 
 def refused(action: Any) -> str:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
 from r2d2.engine.hash_slices import Hashing, Piece, look_up_bundle, sample_bundle
@@ -18,7 +18,10 @@ from r2d2.model.schema import Column, Token
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+WORKER_DIED = "Python worker exited unexpectedly"  # how Spark puts it
+Answer = TypeVar("Answer")
 BYTES_PER_TASK = 512 << 20  # a task reads slice by slice; starting one costs a tenth of a second
+FindDeadly = Callable[[Sequence[Mapping[str, Any]]], Mapping[int, str]]  # slices that kill who reads them, and how
 SampledRow = tuple[str, int]  # its hash in all columns of the probe, and half of that in the first column alone
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 
@@ -48,6 +51,7 @@ class Content:
     spark: Callable[[], SparkSession]
     tables: Sequence[TableContent]
     hashing: Hashing
+    find_deadly: FindDeadly
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
@@ -132,7 +136,12 @@ class Content:
         ]
         if not pieces:
             return {}, {}
-        counts, notes = compare_tables(self.spark(), pieces, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK)
+        counts, notes = self._survive(
+            pieces,
+            lambda alive: compare_tables(
+                self.spark(), alive, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK
+            ),
+        )
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for note in map(json.loads, notes):
             if "failed" in note:
@@ -172,18 +181,34 @@ class Content:
         """The answers of a job; failures go into `failed`."""
         if not pieces:
             return
-        answers = run_tasks(
-            self.spark(),
+        answers = self._survive(
             pieces,
-            task=partial(task, hashing=self.hashing),
-            weight=lambda piece: piece["slice"]["bytes"] + 1,
-            per_task=BYTES_PER_TASK,
+            lambda alive: run_tasks(
+                self.spark(),
+                alive,
+                task=partial(task, hashing=self.hashing),
+                weight=lambda piece: piece["slice"]["bytes"] + 1,
+                per_task=BYTES_PER_TASK,
+            ),
         )
         for answer in map(json.loads, answers):
             if "failed" in answer:
                 self._note([answer])
             else:
                 yield answer
+
+    def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece]], Answer]) -> Answer:
+        """Run a job; if a damaged file kills its worker, find the file, and run the job without that table."""
+        try:
+            return job(pieces)
+        except Exception as error:
+            if WORKER_DIED not in str(error):
+                raise
+            deadly = self.find_deadly([piece["slice"] for piece in pieces])
+            if not deadly:
+                raise
+            self._note({"table": pieces[n]["table"], "failed": why, "hint": ""} for n, why in deadly.items())
+            return job([piece for piece in pieces if piece["table"] not in self.failed])
 
     def _note(self, failures: Iterable[Mapping[str, Any]]) -> None:
         for failure in failures:

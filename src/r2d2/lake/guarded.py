@@ -35,18 +35,18 @@ class Outcome(Generic[Item]):
 
 
 def guarded_map(
-    function: Callable[[Item], str], items: Sequence[Item], *, timeout_seconds: float
+    function: Callable[[Item], str], items: Sequence[Item], *, timeout_seconds: float, what: str = "its metadata"
 ) -> Iterator[Outcome[Item]]:
     """`function(item)` for each item, in order. A TableError, a death or a silence is that item's outcome only."""
     start = 0
     while start < len(items):
-        for outcome in _run_child(function, items[start:], timeout_seconds):
+        for outcome in _run_child(function, items[start:], timeout_seconds, what):
             start += 1
             yield outcome
 
 
 def _run_child(
-    function: Callable[[Item], str], items: Sequence[Item], timeout_seconds: float
+    function: Callable[[Item], str], items: Sequence[Item], timeout_seconds: float, what: str
 ) -> Iterator[Outcome[Item]]:
     """Outcomes up to and including the one that ended the child."""
     context = multiprocessing.get_context("fork")
@@ -57,13 +57,13 @@ def _run_child(
     try:
         for item in items:
             if not receiver.poll(timeout_seconds):
-                yield Outcome(item, because=f"reading its metadata took more than {timeout_seconds:g} seconds")
+                yield Outcome(item, because=f"reading {what} took more than {timeout_seconds:g} seconds")
                 return
             try:
                 answer = receiver.recv_bytes()
             except (EOFError, OSError):  # the latter if it died in the middle of an answer
                 child.join(timeout_seconds)
-                yield Outcome(item, because=f"reading its metadata killed the reader (exit code {child.exitcode})")
+                yield Outcome(item, because=f"reading {what} killed the reader (exit code {child.exitcode})")
                 return
             yield _outcome(item, answer)
     finally:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
+from r2d2.lake.guarded import guarded_map
 from r2d2.lake.types import flatten_fields, is_listlike, type_name
 from r2d2.model.schema import Token, kind_of
 from r2d2.model.table import DataFile
@@ -69,6 +70,19 @@ def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.Chunk
         if len(column) != rows:
             raise TableError(f"{os.path.basename(part['path'])} gave {len(column)} rows of {token} instead of {rows}")
     return columns
+
+
+def deadly_slices(parts: Sequence[FileSlice], *, timeout_seconds: float) -> dict[int, str]:
+    """Which of the slices, by position, kill or hang whoever reads them, or cannot be read, and why (HAZARDS 25)."""
+    outcomes = guarded_map(_try_to_read, parts, timeout_seconds=timeout_seconds, what="its rows")
+    return {place: outcome.because for place, outcome in enumerate(outcomes) if outcome.because}
+
+
+def _try_to_read(part: FileSlice) -> str:
+    with pq.ParquetFile(part["path"]) as file:
+        tokens = [token for token, _, _ in flatten_fields(file.schema_arrow)]
+    read_slice(part, [_folded(token, part["fold"]) for token in tokens])
+    return ""
 
 
 def _partition_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.ChunkedArray]:
@@ -155,8 +169,8 @@ def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedA
     try:
         scan = pl.scan_parquet(part["path"], glob=False, hive_partitioning=False, low_memory=True)
         frame = scan.select(pl.col(list(names))).slice(part["first"], part["rows"]).collect()
-    except pl.exceptions.PolarsError as error:
-        raise ValueError(str(error)) from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(str(error).partition("\n")[0]) from error
     newest = pl.CompatLevel.newest()  # strings stay views: no copy
     return {column.name: pa.chunked_array([column.to_arrow(compat_level=newest)]) for column in frame.get_columns()}
 

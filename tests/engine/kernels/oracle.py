@@ -61,6 +61,8 @@ _FRACTIONS = {
         *(Fraction(k, 100) for k in (5, 10, 25, 99, 110, 150, 12345)),
         *(Fraction(x) for x in (0.1, 0.2, 1e-5, 1e300, 5e-324, 1.1, 2.0**100, 2.0**63 + 2048, 123456.75)),
         Fraction(2**53 + 1, 2),
+        Fraction(2**55 + 1, 8),
+        Fraction(2**55 + 2, 8),
         Fraction(2**60 + 1, 4),
         Fraction(10**18 + 1, 10**18),
         Fraction(3, 10**37),

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.kernels.oracle import KEY
 
 from r2d2.engine.kernels import (
     HashBlock,
@@ -25,6 +24,7 @@ from r2d2.engine.kernels import (
     split,
     to_bytes,
 )
+from tests.engine.kernels.oracle import KEY
 
 # First and second halves from few values, so that each repeats with and without the other; the edges of the
 # range, and neighbours that differ in the lowest bits, which the packed sort does not look at first.

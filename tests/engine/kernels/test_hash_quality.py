@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from random import Random
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.kernels.oracle import KEY
 
 from r2d2.engine.kernels import flatten, hash_column, hash_rows, text
 from r2d2.engine.kernels.decimals import canonical_decimal, canonical_number
+from tests.engine.kernels.oracle import KEY
 
 
 def flipped_share(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -81,22 +86,23 @@ def test_each_way_through_a_block_of_strings_gives_the_same(values: list[bytes |
             assert (hash_column(array, token=("a",), key=KEY) == plain).all(), name
 
 
-sizes = st.one_of(
-    st.integers(0, 2**255 - 1),
-    st.builds(lambda n, k: n * 10**k, st.integers(0, 2**40), st.integers(0, 37)),
-    st.builds(lambda n, k: n * 5**k, st.integers(0, 2**60), st.integers(0, 54)),
-    st.builds(lambda n, k: n << k, st.integers(0, 2**54), st.integers(0, 75)),
-    st.builds(lambda n, k, m: n * 5**k << m, st.integers(0, 2**54), st.integers(0, 30), st.integers(0, 30)),
-)
+def telling_decimals(scale: int, width: int) -> Iterator[int]:
+    """Unscaled values around what decides: trailing zeros, powers of 5 and 2, 53 and 63 bits, the sign."""
+    random = Random(scale)
+    bases = [1, 2, 3, 10, 2**53 - 1, 2**53 + 1, 2**54 + 2, 2**55 + 1, 2**55 + 2, 2**63 - 1, 2**63, 2**64 + 1]
+    bases += [random.getrandbits(random.randint(1, 64 * width - 1)) for _ in range(20)]
+    powers = {0, 1, 5, 16, 31, 36, abs(scale) // 2, max(scale - 1, 0), abs(scale)}
+    for base, power, shift in product(bases, powers, (0, 1, 11, 63)):
+        for size in (base * 5**power << shift, base * 10**power << shift):
+            if size < 2 ** (64 * width - 1):
+                yield size
+                yield -size
 
 
-@given(
-    st.lists(st.tuples(sizes, st.booleans()), min_size=1, max_size=30),
-    st.integers(-5, 90),
-    st.sampled_from([1, 2, 4]),
-)
-def test_decimals_by_the_block_are_decimals_one_by_one(drawn: list[tuple[int, bool]], scale: int, width: int) -> None:
-    unscaled = [(-1 if negative else 1) * (size % 2 ** (64 * width - 1)) for size, negative in drawn]
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("scale", [-3, 0, 1, 2, 3, 9, 18, 27, 28, 37, 38, 55, 56, 76, 77, 90])
+def test_decimals_by_the_block_are_decimals_one_by_one(scale: int, width: int) -> None:
+    unscaled = list(telling_decimals(scale, width))
     content = b"".join(value.to_bytes(8 * width, "little", signed=True) for value in unscaled)
     words, kinds, wide = canonical_decimal(np.frombuffer(content, np.uint64).reshape(-1, width), scale, None)
     found: list[tuple[int | None, list[int]]] = [
@@ -106,3 +112,15 @@ def test_decimals_by_the_block_are_decimals_one_by_one(drawn: list[tuple[int, bo
         for place, row in enumerate(part.rows):
             found[row] = (None, part.words[:, place].tolist())
     assert found == [canonical_number(value, scale) for value in unscaled]
+
+
+@pytest.mark.parametrize("scale", [-3, 0, 2, 18, 38, 76, 77])
+def test_the_form_of_a_number_is_its_own(scale: int) -> None:
+    """One form for each value, whatever scale it comes with, and one value for each form."""
+    forms: dict[object, set[Fraction]] = {}
+    for more in (0, 3):
+        for unscaled in telling_decimals(scale, 2):
+            kind, payload = canonical_number(unscaled * 10**more, scale + more)
+            forms.setdefault((kind, *payload), set()).add(Fraction(unscaled) / Fraction(10) ** scale)
+    assert all(len(numbers) == 1 for numbers in forms.values())
+    assert len(forms) == len(set().union(*forms.values()))

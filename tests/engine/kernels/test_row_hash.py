@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.kernels.oracle import KEY
 
 from r2d2.engine.kernels import (
     Fingerprint,
@@ -23,6 +22,7 @@ from r2d2.engine.kernels import (
 )
 from r2d2.engine.kernels.mixing import BLOCK_ROWS
 from r2d2.engine.kernels.row_hash import plan_sums
+from tests.engine.kernels.oracle import KEY
 
 COLUMNS = ("a", "b", "c", "d", "e")
 cells = st.none() | st.integers(0, 2)

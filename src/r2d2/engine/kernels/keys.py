@@ -100,7 +100,8 @@ def column_keys(token: Sequence[str], key: bytes) -> ColumnKeys:
 
 def hash_word(words: Words, kinds: Kinds, *, keys: ColumnKeys, out: Hashes) -> None:
     """Both halves of values of one word, all of one kind or each of its own."""
-    mix_pair(words, keys.first.take(kinds), keys.second.take(kinds), out)
+    places = kinds if isinstance(kinds, int) else kinds.astype(np.intp)
+    mix_pair(words, keys.first.take(places), keys.second.take(places), out)
 
 
 @lru_cache(maxsize=8192)

@@ -55,9 +55,9 @@ def hash_bytes(chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out:
     elif lengths.max() > _LONGEST:
         raise NotComparable(f"a value has {lengths.max():,} bytes")
     elif is_view and lengths.max() <= INLINE_BYTES:
-        _hash_first_words(_words_of_views(array, live), chain, keys, out)
+        _hash_first_words(_words_of_views(array), chain, keys, out)
     else:
-        _hash_with_content(array, _content(array, lengths), live, chain, keys, out)
+        _hash_with_content(array, _content(array, lengths), chain, keys, out)
 
 
 def _lengths(array: pa.Array, live: Live, *, is_view: bool) -> NDArray[np.int64]:
@@ -69,12 +69,9 @@ def _lengths(array: pa.Array, live: Live, *, is_view: bool) -> NDArray[np.int64]
     return lengths if live is None else lengths * live
 
 
-def _words_of_views(array: pa.Array, live: Live) -> Words:
-    """Words 0 and 1 as (2, rows); word 1 only of values that are kept inline."""
-    words = values(array, "<u8", per_row=2).reshape(-1, 2).T.copy()
-    if live is not None:
-        words *= live
-    return words
+def _words_of_views(array: pa.Array) -> Words:
+    """Words 0 and 1 as (2, rows), a copy; word 1 only of values that are kept inline."""
+    return values(array, "<u8", per_row=2).reshape(-1, 2).T.copy()
 
 
 def _hash_first_words(words: Words, chain: Chain, keys: ColumnKeys, out: Hashes) -> None:
@@ -90,15 +87,13 @@ def _add_words(words: Words, first: Words | np.uint64, second: Words | np.uint64
     out += halves
 
 
-def _hash_with_content(
-    array: pa.Array, content: Content, live: Live, chain: Chain, keys: ColumnKeys, out: Hashes
-) -> None:
+def _hash_with_content(array: pa.Array, content: Content, chain: Chain, keys: ColumnKeys, out: Hashes) -> None:
     """A block in which some values are not inline."""
     long = np.flatnonzero(content.lengths > INLINE_BYTES)
     if pa.types.is_large_binary(array.type):
         words = _gather_first_words(content)
     else:
-        words = _words_of_views(array, live)
+        words = _words_of_views(array)
         words[1][long] = _gather(content.data, content.starts[long] + 4)
     _hash_first_words(words, chain, keys, out)
     counts = (content.lengths[long] + 3) >> 3  # of words from 1 on

@@ -1,0 +1,57 @@
+"""One damaged table costs its own edges, never the run (HAZARDS 25, 26)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from r2d2.engine.content import Content, TableContent
+from r2d2.engine.hash_slices import Hashing
+from r2d2.lake.read_slice import deadly_slices, read_slice
+from r2d2.model.schema import Column, Token
+
+
+def read_or_die(part: Mapping[str, Any], tokens: Iterable[Token]) -> Any:
+    """A reader that a file named `deadly` kills, as a damaged page can."""
+    if "deadly" in part["path"]:
+        os.abort()
+    return read_slice(part, tokens)
+
+
+def write(folder: Path, name: str, rows: range) -> TableContent:
+    path = folder / f"{name}.parquet"
+    pq.write_table(pa.table({"x": list(rows)}), path)
+    part = {"path": str(path), "first": 0, "rows": len(rows), "bytes": 1, "partition": [], "fold": False}
+    return TableContent((part,), (Column(("x",), "int64"),))
+
+
+def test_a_table_that_kills_its_reader_is_left_out_and_the_others_are_compared(spark: Any, tmp_path: Path) -> None:
+    tables = [
+        write(tmp_path, "big", range(10)),
+        write(tmp_path, "small", range(5)),
+        write(tmp_path, "deadly", range(3)),
+    ]
+    content = Content(lambda: spark, tables, Hashing(read_or_die, bytes(32)), find_by_name)
+    counted, _ = content.compare([(0, 1), (1, 0), (0, 2)])
+    assert counted == {(0, 1): (0, 0), (1, 0): (5, 5)}
+    assert content.failed == {2: ("killed", "")}
+
+
+def find_by_name(parts: Any) -> dict[int, str]:
+    return {place: "killed" for place, part in enumerate(parts) if "deadly" in part["path"]}
+
+
+def test_the_slices_that_cannot_be_read_are_found(tmp_path: Path) -> None:
+    good, bad = write(tmp_path, "good", range(100)), write(tmp_path, "bad", range(100))
+    path = Path(bad.slices[0]["path"])
+    data = bytearray(path.read_bytes())
+    data[4:60] = bytes(56)  # the first page's header
+    path.write_bytes(data)
+    find = partial(deadly_slices, timeout_seconds=60)
+    assert set(find([good.slices[0], bad.slices[0]])) == {1}
