@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from r2d2.api import Lake, scan_lake
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import load_settings
+from r2d2.steps import prune_by_content, verify_containment
 from r2d2.synthetic.truth import TrueEdge, brute_force_edges
 from r2d2.synthetic.truth_rows import read_rows
 from tests.random_lakes import write_lake
@@ -45,9 +46,11 @@ def write_lakes(folder: Path, first_seed: int, count: int = LAKES_PER_SCAN) -> N
 
 
 @settings(max_examples=SCANS, database=None)
-@given(st.integers(0, 10**9))
-def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
+@given(st.integers(0, 10**9), st.booleans())
+def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int, all_are_small: bool) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        for step in (prune_by_content, verify_containment):
+            patch.setattr(step, "SMALL_ROWS", 2_000 if all_are_small else 0)
         folder = Path(name)
         write_lakes(folder, seed * LAKES_PER_SCAN)
         lake = scan(spark, folder)

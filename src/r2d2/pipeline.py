@@ -97,6 +97,7 @@ def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pr
         rows=rows,
         uniform=asked or not settings.verify,  # a result that stands on samples must earn its guarantee
         content=content,
+        small_too=not settings.verify,
     )
     return _noted(replace(scan, graph=pruned), content)
 

@@ -6,12 +6,14 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
+from r2d2.steps import verify_containment as verify_module
 from r2d2.steps.chains import Chains, needed_edges, strong_components
 from r2d2.steps.verify_containment import Pair, verify_containment
 
@@ -46,6 +48,12 @@ class Bags:
         ordered = sorted(pairs)
         edges = Edges.of(array("I", [p for p, _ in ordered]), array("I", [c for _, c in ordered]))
         return ContainmentGraph(tuple(f"t{n}" for n in range(len(self.bags))), edges, "prune_by_content")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables here are tiny; treat them as if comparing two were work."""
+    monkeypatch.setattr(verify_module, "SMALL_ROWS", 0)
 
 
 BAGS = st.lists(st.text("abcd", max_size=5).map(Counter), min_size=2, max_size=9)

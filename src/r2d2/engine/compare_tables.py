@@ -12,8 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from r2d2.engine.apart import apart
-from r2d2.engine.hash_slices import Hashing, Piece, block_bundle
+from r2d2.engine.hash_slices import NOTE, Hashing, Piece, block_bundle
 from r2d2.engine.tasks import bundles_of, parallelism
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 GROUP_BYTES = 48 << 20  # hashes that may meet in one group; some copies of them are made there
 BATCH_BYTES = 16 << 20
 _BLOCKS = "projection int, part int, table int, block binary"
-_COUNTS = "parent int, child int, missing_rows long, missing_copies long, note string"
+_COUNTS = "counts binary, note string"
 
 Pair = tuple[int, int]
 
@@ -49,10 +51,13 @@ def compare_tables(
     missing: defaultdict[Pair, list[int]] = defaultdict(lambda: [0, 0])
     for row in counts:
         if row.note is None:
-            missing[row.parent, row.child][0] += row.missing_rows
-            missing[row.parent, row.child][1] += row.missing_copies
-    asked = {pair: missing[pair] for pairs in edges.values() for pair in pairs}
-    return {pair: (rows, copies) for pair, (rows, copies) in asked.items()}, [row.note for row in counts if row.note]
+            for parent, child, rows, copies in np.frombuffer(row.counts, dtype="<i8").reshape(-1, 4).tolist():
+                missing[parent, child][0] += rows
+                missing[parent, child][1] += copies
+    nothing = [0, 0]
+    asked = {pair: missing.get(pair, nothing) for pairs in edges.values() for pair in pairs}
+    notes = [row.note for row in counts if row.note]
+    return {pair: (rows, copies) for pair, (rows, copies) in asked.items()}, notes
 
 
 def _pack(hashing: Hashing) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
@@ -91,20 +96,13 @@ def _count(edges: Mapping[int, Sequence[Pair]]) -> Callable[[pa.Table], pa.Table
         import pyarrow as pa
 
         number = group.column("projection")[0].as_py()
-        rows = _notes(group) if number < 0 else count_group(edges[number], _merged(group))
-        columns = list(zip(*rows, strict=True)) or [()] * 5
-        kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.string())
-        names = ("parent", "child", "missing_rows", "missing_copies", "note")
-        return pa.table({n: pa.array(column, kind) for n, column, kind in zip(names, columns, kinds, strict=True)})
+        if number == NOTE:
+            notes = [note.decode() for note in group.column("block").to_pylist()]
+            return pa.table({"counts": pa.nulls(len(notes), pa.binary()), "note": pa.array(notes, pa.string())})
+        counts = np.array(count_group(edges[number], _merged(group)), dtype="<i8").tobytes()
+        return pa.table({"counts": pa.array([counts], pa.binary()), "note": pa.nulls(1, pa.string())})
 
     return run
-
-
-Row = tuple[Any, ...]
-
-
-def _notes(group: pa.Table) -> list[Row]:
-    return [(None, None, None, None, note.decode()) for note in group.column("block").to_pylist()]
 
 
 def _merged(group: pa.Table) -> dict[int, Any]:
@@ -117,15 +115,15 @@ def _merged(group: pa.Table) -> dict[int, Any]:
     return {table: merge(blocks) for table, blocks in parts.items()}
 
 
-def count_group(edges: Sequence[Pair], blocks: Mapping[int, Any]) -> list[Row]:
-    """What each edge's child lacks in the parent, within one hash range."""
+def count_group(edges: Sequence[Pair], blocks: Mapping[int, Any]) -> list[tuple[int, int, int, int]]:
+    """Parent, child, missing rows and missing copies of each edge that lacks any, within one hash range."""
     from r2d2.engine.kernels import find_missing, merge
 
     nothing = merge([])
-    rows: list[Row] = []
+    counts = []
     for parent, child in edges:
         if child in blocks:
             missing = find_missing(child=blocks[child], parent=blocks.get(parent, nothing))
             if missing.copies:
-                rows.append((parent, child, missing.rows, missing.copies, None))
-    return rows
+                counts.append((parent, child, missing.rows, missing.copies))
+    return counts

@@ -168,7 +168,7 @@ class Content:
             members[number].update((parent, child))
         for pair in at_no_cost:
             there = numbers.get(tuple(self.tables[pair[1]].tokens))
-            if there is not None and members[there].issuperset(pair) and pair not in edges[there]:
+            if there is not None and members[there].issuperset(pair):
                 edges[there].append(pair)
         asked: defaultdict[int, list[list[Any]]] = defaultdict(list)
         for tokens, number in numbers.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,6 +17,9 @@ from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema, Token
 
+SMALL_ROWS = 2_000  # a parent of so few rows is compared whole as cheaply as sampled
+
+Pair = tuple[int, int]  # parent, child
 Rows = Sequence[tuple[str, int]]  # what is needed to find a row again; the text is its hash
 
 
@@ -70,25 +73,31 @@ def prune_by_content(
     rows: int,
     uniform: bool,
     content: Content,
+    small_too: bool = True,
 ) -> ContainmentGraph:
-    """The edges for whose children every sampled row was found in the parent; never drops a true one."""
+    """The edges for whose children every sampled row was found in the parent; never drops a true one.
+
+    Unless *small_too*, edges with a small parent are left as they are: comparing all its rows costs no more.
+    """
     edges = graph.standing
-    children = sorted({child for child in edges.children if profiles[child].rows})
+    asked = [
+        (parent, child)
+        for parent, child in zip(edges.parents, edges.children, strict=True)
+        if profiles[child].rows and (small_too or profiles[parent].rows > SMALL_ROWS)
+    ]
+    children = sorted({child for _, child in asked})
     telling = rank_columns(profiles)
     probes = {
         child: Probe(child, probe_columns(profiles[child].schema, telling, width), rows, uniform) for child in children
     }
     samples = content.take_samples(list(probes.values()))
     parents_of: defaultdict[int, list[int]] = defaultdict(list)
-    for parent, child in zip(edges.parents, edges.children, strict=True):
+    for parent, child in asked:
         if samples.get(child):
             parents_of[child].append(parent)
     found = content.look_for_rows(parents_of, probes, samples)
-    missing = [
-        pair in found and not found[pair].issuperset(text for text, _ in samples[pair[1]])
-        for pair in zip(edges.parents, edges.children, strict=True)
-    ]
-    return _split(graph, missing)
+    missing = {pair for pair, rows in found.items() if not rows.issuperset(text for text, _ in samples[pair[1]])}
+    return _split(graph, sampled=found.keys(), missing=missing)
 
 
 Ranking = Mapping[Token, float]
@@ -127,15 +136,17 @@ def _telling(column: Column, stats: ColumnStats, rows: int) -> float:
     return 4 if column.kind in ("number", "timestamp", "timestamp with zone") else 3
 
 
-def _split(graph: ContainmentGraph, missing: Sequence[bool]) -> ContainmentGraph:
-    """Standing and ruled-out edges, marked as sampled."""
-    sampled = replace(graph.standing, check=array("B", [Check.SAMPLED]) * len(missing))
+def _split(graph: ContainmentGraph, *, sampled: Collection[Pair], missing: Collection[Pair]) -> ContainmentGraph:
+    """Standing and ruled-out edges; those that were sampled are marked so."""
+    pairs = list(zip(graph.standing.parents, graph.standing.children, strict=True))
+    check = array("B", [Check.SAMPLED if pair in sampled else Check.NONE for pair in pairs])
+    marked = replace(graph.standing, check=check)
     return ContainmentGraph(
         tables=graph.tables,
-        standing=pick(sampled, [place for place, gone in enumerate(missing) if not gone]),
+        standing=pick(marked, [place for place, pair in enumerate(pairs) if pair not in missing]),
         step="prune_by_content",
-        dropped={"sample": sum(missing)} if any(missing) else {},
-        ruled_out=pick(sampled, [place for place, gone in enumerate(missing) if gone]),
+        dropped={"sample": len(missing)} if missing else {},
+        ruled_out=pick(marked, [place for place, pair in enumerate(pairs) if pair in missing]),
     )
 
 

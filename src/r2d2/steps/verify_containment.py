@@ -19,6 +19,7 @@ from r2d2.steps.chains import Chains, needed_edges, strong_components
 
 Pair = tuple[int, int]  # parent, child
 MOST_ROUNDS = 4
+SMALL_ROWS = 2_000
 
 
 Missing = tuple[int, int]
@@ -82,6 +83,10 @@ class _Ledger:
         """Whether there is no row to look for."""
         return self._profiles[pair[1]].rows == 0
 
+    def is_small(self, pair: Pair) -> bool:
+        """Whether comparing the two takes less than thinking about how to avoid it."""
+        return self._profiles[pair[0]].rows <= SMALL_ROWS
+
     def open_pairs(self) -> set[Pair]:
         """What has to be counted still, and does not follow from what was."""
         asked = {self.between(pair) for pair in self._pairs if not self.is_empty(pair)}
@@ -112,11 +117,11 @@ def _settle(ledger: _Ledger, content: Content) -> None:
     turn = 0
     while (asked := ledger.open_pairs()) or ledger.lookalikes:
         proven = [pair for pair, missing in ledger.counted.items() if missing[0] == 0]
-        # What a chain proves as a set, but not as a bag, has to be counted for itself.
-        as_set = {pair for pair in asked if ledger.chains.lead(*pair)}
-        undecided = asked - as_set
+        # What a chain proves as a set, but not as a bag, has to be counted for itself; so may what is small.
+        direct = {pair for pair in asked if ledger.is_small(pair) or ledger.chains.lead(*pair)}
+        undecided = asked - direct
         chosen = needed_edges(undecided, proven) if turn < MOST_ROUNDS else undecided
-        ledger.count(chosen | as_set, content)
+        ledger.count(chosen | direct, content)
         turn += 1
 
 
