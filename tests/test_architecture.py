@@ -1,4 +1,4 @@
-"""Imports go one way, and the heavy ones stay where they belong (DESIGN 5)."""
+"""Imports go one way, and the heavy ones stay where they belong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row identity, value by value: the rules of DESIGN §6 that everything else is held against."""
+"""Row identity, value by value: the rules of docs/row-identity.md that everything else is held against."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the user types (DESIGN: a contract; extend it, do not rename)."""
+"""What the user types (a contract: extend it, do not rename)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +28,11 @@ for command in commands.ALL:
     cli.add_command(command)
 
 
+BUG = 70  # a code of its own: 1 says that the scan is done and something needs a look
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 something needs a look, 2 the user can fix it, 130 interrupted."""
+    """Run the command line and exit: 0 done, 1 needs a look, 2 the user can fix it, 70 a bug, 130 interrupted."""
     sys.exit(run(lambda: cli.main(args=arguments, prog_name="r2d2", standalone_mode=False)))
 
 
@@ -50,6 +54,9 @@ def run(call: Callable[[], Any]) -> int:
         return 2
     except (BrokenPipeError, SystemExit):  # click turns the one into the other; nothing else here exits
         return _reader_gone()
+    except Exception:
+        traceback.print_exc()
+        return BUG
 
 
 def _sentence(error: R2D2Error) -> str:

@@ -15,7 +15,7 @@ _HEAD = """\
 Made by `make docs` from the program itself.
 
 Every command prints its result on stdout and everything else on stderr. Exit codes: 0 done, 1 done and something
-needs a look (a table that could not be read), 2 something the user can fix, 130 interrupted; anything else is a bug.
+needs a look (a table that could not be read), 2 something the user can fix, 130 interrupted; 70 a bug.
 
 The shapes of `--json` are in [json.md](json.md).
 """

@@ -32,7 +32,7 @@ _STEPS = {
     "profile": "with readable metadata",
     "build_schema_graph": "where one schema holds the other",
     "prune_by_minmax": "not ruled out by ranges, nulls or counts",
-    "prune_by_content": "with all sampled rows found",
+    "prune_by_content": "not ruled out by sampled rows",
     "verify_containment": "proven, row by row",
 }
 _MOST_PROBLEMS = 20

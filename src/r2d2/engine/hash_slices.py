@@ -121,7 +121,7 @@ def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
         if len(mine):
             (hashes,) = hashing.rows(_at({token: columns[token] for token in tokens}, mine), [tokens])
             same_half = np.isin(hashes[0], np.array([int(text[:16], 16) for text, _ in rows], dtype=np.uint64))
-            yield number, set(_as_text(hashes[:, same_half])) & {text for text, _ in rows}
+            yield number, _distinct_text(hashes[:, same_half]) & {text for text, _ in rows}
 
 
 def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:
@@ -136,6 +136,11 @@ def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:
 
 def _as_text(hashes: Hashes) -> list[str]:
     return [f"{first:016x}{second:016x}" for first, second in zip(hashes[0].tolist(), hashes[1].tolist(), strict=True)]
+
+
+def _distinct_text(hashes: Hashes) -> set[str]:
+    distinct = set(zip(hashes[0].tolist(), hashes[1].tolist(), strict=True))
+    return {f"{first:016x}{second:016x}" for first, second in distinct}
 
 
 Block = tuple[int, int, int, bytes]  # projection, hash range, table, packed hashes

@@ -17,7 +17,7 @@ from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema, Token
 
-SMALL_ROWS = 2_000  # a parent of so few rows is compared whole as cheaply as sampled
+SMALL_ROWS = 20_000  # a parent of so few rows is compared whole as cheaply as sampled
 
 Pair = tuple[int, int]  # parent, child
 Rows = Sequence[tuple[str, int]]  # what is needed to find a row again; the text is its hash

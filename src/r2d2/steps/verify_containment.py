@@ -19,7 +19,7 @@ from r2d2.steps.chains import Chains, needed_edges, strong_components
 
 Pair = tuple[int, int]  # parent, child
 MOST_ROUNDS = 4
-SMALL_ROWS = 2_000
+SMALL_ROWS = 20_000
 
 
 Missing = tuple[int, int]

@@ -1,4 +1,4 @@
-"""One Python value per value of a table, equal exactly where DESIGN §6 calls the values the same.
+"""One Python value per value of a table, equal exactly where docs/row-identity.md calls the values the same.
 
 Plain Python on purpose: everything fast in R2D2 is compared with this. Numbers become exact ratios, all
 else carries its kind, so that text is never a number, a date never a timestamp.

@@ -1,7 +1,7 @@
 """A slow, obvious account of when two values are the same, and arrays of every type to try it on.
 
-A strategy draws a *column*: an Arrow array together with what the oracle says of each of its values. Two columns are then
-hashed, and hashes must agree exactly where the oracle does.
+A strategy draws a *column*: an Arrow array together with what the oracle says of each of its values. Columns are
+then hashed, and hashes must agree exactly where the oracle does. Under every NULL lies something else.
 """
 
 from __future__ import annotations
@@ -28,30 +28,8 @@ class Column(NamedTuple):
 
 # Numbers that several types can carry, around every edge of every type.
 
-_INTEGERS = {
-    sign * (base + step)
-    for sign in (1, -1)
-    for base in (
-        0,
-        2**7,
-        2**8,
-        2**11,
-        2**15,
-        2**16,
-        2**24,
-        2**31,
-        2**32,
-        2**53,
-        2**63,
-        2**64,
-        2**65,
-        2**127,
-        10**18,
-        10**19,
-        10**37,
-    )
-    for step in (-1, 0, 1, 1024, 2048)
-}
+_BASES = (0, *(2**k for k in (7, 8, 11, 15, 16, 24, 31, 32, 53, 63, 64, 65, 127)), *(10**k for k in (18, 19, 37)))
+_INTEGERS = {sign * (base + step) for sign in (1, -1) for base in _BASES for step in (-1, 0, 1, 1024, 2048)}
 _FRACTIONS = {
     sign * value
     for sign in (1, -1)
@@ -75,41 +53,49 @@ _FRACTIONS = {
 NUMBERS = sorted({Fraction(value) for value in _INTEGERS | _FRACTIONS})
 
 
-def nullable(values: Sequence[Any], holes: Sequence[bool]) -> list[Any]:
-    return [None if hole else value for value, hole in zip(values, holes, strict=True)]
+class Family(NamedTuple):
+    """The columns of one type: its telling values, others like them, and what they mean."""
+
+    kind: pa.DataType
+    edges: list[Any]
+    others: st.SearchStrategy[Any]
+    build: Callable[[list[Any]], pa.Array]
+    meaning: Callable[[Any], Hashable]
+
+    def column(self, content: list[Any]) -> Column:
+        array = self.build(content)
+        assert array.type == self.kind and len(array) == len(content)
+        return Column(array, [NULL if value is None else self.meaning(value) for value in content])
+
+    def columns(self) -> st.SearchStrategy[Column]:
+        value = st.none() | st.sampled_from(self.edges) | self.others
+        return st.lists(value, max_size=12).map(self.column)
 
 
-@st.composite
-def _column(
-    draw: st.DrawFn,
-    kind: pa.DataType,
-    raw: st.SearchStrategy[Any],
-    build: Callable[[list[Any]], pa.Array],
-    meaning: Callable[[Any], Hashable],
-    size: int = 12,
-) -> Column:
-    content = draw(st.lists(st.none() | raw, max_size=size))
-    array = build(content)
-    assert array.type == kind and len(array) == len(content)
-    return Column(array, [NULL if value is None else meaning(value) for value in content])
+def with_holes(array: pa.Array, content: Sequence[Any]) -> pa.Array:
+    """The array with NULL where the content is None; what the array holds there stays underneath."""
+    valid = pa.array([value is not None for value in content], pa.bool_()).buffers()[1] if content else None
+    return pa.Array.from_buffers(array.type, len(array), [valid, *array.buffers()[1:]])
 
 
 def fixed_width(kind: pa.DataType, content: Sequence[int | None], width: int) -> pa.Array:
-    """An array from raw little-endian integers, with garbage under its NULLs."""
-    data = b"".join(
-        (0x5A if value is None else value).to_bytes(width, "little", signed=value is not None and value < 0)
-        for value in content
-    )
-    valid = pa.array([value is not None for value in content], pa.bool_()).buffers()[1] if content else None
-    return pa.Array.from_buffers(kind, len(content), [valid, pa.py_buffer(data)])
+    """An array from raw integers."""
+    numbers = [0x5A if value is None else value for value in content]
+    data = b"".join(number.to_bytes(width, "little", signed=number < 0) for number in numbers)
+    return with_holes(pa.Array.from_buffers(kind, len(content), [None, pa.py_buffer(data)]), content)
 
 
-def integers(kind: pa.DataType) -> st.SearchStrategy[Column]:
+def integers(kind: pa.DataType) -> Family:
     bits, signed = kind.bit_width, pa.types.is_signed_integer(kind)
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-    pool = [int(number) for number in NUMBERS if number.denominator == 1 and low <= number <= high]
-    raw = st.sampled_from(pool) | st.integers(low, high)
-    return _column(kind, raw, lambda content: pa.array(content, kind), lambda value: ("number", Fraction(value)))
+    edges = [int(number) for number in NUMBERS if number.denominator == 1 and low <= number <= high]
+    return Family(
+        kind,
+        edges,
+        st.integers(low, high),
+        lambda content: fixed_width(kind, content, bits // 8),
+        lambda value: ("number", Fraction(value)),
+    )
 
 
 def meaning_of_float(value: float) -> Hashable:
@@ -120,214 +106,163 @@ def meaning_of_float(value: float) -> Hashable:
     return ("number", Fraction(value))
 
 
-def floats(kind: pa.DataType) -> st.SearchStrategy[Column]:
+def floats(kind: pa.DataType) -> Family:
     dtype = np.dtype(f"f{kind.bit_width // 8}")
     with np.errstate(over="ignore"):
-        pool = [float(dtype.type(float(n))) for n in NUMBERS if abs(n) < 2**1000]
-    pool = [value for value in pool if not math.isinf(value)] + [
-        0.0,
-        -0.0,
-        math.inf,
-        -math.inf,
-        math.nan,
-        -math.nan,
-    ]
-    raw = st.sampled_from(pool) | st.floats(width=kind.bit_width)
-
-    def build(content: list[Any]) -> pa.Array:
-        return pa.array([None if value is None else dtype.type(value) for value in content], kind)
-
-    return _column(kind, raw, build, lambda value: meaning_of_float(float(dtype.type(value))))
+        edges = [float(dtype.type(float(number))) for number in NUMBERS]
+    return Family(
+        kind,
+        [*edges, -0.0, math.inf, -math.inf, math.nan, -math.nan],
+        st.floats(width=kind.bit_width),
+        lambda content: pa.array([None if value is None else dtype.type(value) for value in content], kind),
+        lambda value: meaning_of_float(float(dtype.type(value))),
+    )
 
 
-def decimals(kind: pa.DataType) -> st.SearchStrategy[Column]:
+def decimals(kind: pa.DataType) -> Family:
     limit, unit = 10**kind.precision - 1, Fraction(10) ** kind.scale
-    pool = [int(n * unit) for n in NUMBERS if (n * unit).denominator == 1 and abs(n * unit) <= limit] or [0]
+    edges = [int(n * unit) for n in NUMBERS if (n * unit).denominator == 1 and abs(n * unit) <= limit]
     some = st.integers(-limit, limit) | st.integers(-999, 999).filter(lambda n: abs(n) <= limit)
     zeros = st.integers(0, kind.precision - 1)
-    raw = st.sampled_from(pool) | some | st.builds(lambda n, k: n // 10**k * 10**k, some, zeros)
-    return _column(
+    return Family(
         kind,
-        raw,
+        edges,
+        some | st.builds(lambda n, k: n // 10**k * 10**k, some, zeros),
         lambda content: fixed_width(kind, content, kind.bit_width // 8),
         lambda value: ("number", Fraction(value) / unit),
     )
 
 
-NUMERIC_KINDS: list[tuple[pa.DataType, Callable[[pa.DataType], st.SearchStrategy[Column]]]] = [
-    *(
-        (kind, integers)
-        for kind in (
-            pa.int8(),
-            pa.int16(),
-            pa.int32(),
-            pa.int64(),
-            pa.uint8(),
-            pa.uint16(),
-            pa.uint32(),
-            pa.uint64(),
-        )
-    ),
-    *((kind, floats) for kind in (pa.float16(), pa.float32(), pa.float64())),
-    *(
-        (kind, decimals)
-        for kind in (
-            pa.decimal32(9, 2),
-            pa.decimal64(18, 4),
-            pa.decimal128(15, 2),
-            pa.decimal128(18, 0),
-            pa.decimal128(38, 0),
-            pa.decimal128(38, 18),
-            pa.decimal128(38, 38),
-            pa.decimal128(38, 30),
-            pa.decimal128(20, 28),
-            pa.decimal128(10, -3),
-            pa.decimal256(76, 0),
-            pa.decimal256(76, 20),
-            pa.decimal256(76, 76),
-            pa.decimal256(40, 2),
-            pa.decimal256(50, -10),
-            pa.decimal256(60, 90),
-        )
-    ),
+_INTEGER_KINDS = (pa.int8, pa.int16, pa.int32, pa.int64, pa.uint8, pa.uint16, pa.uint32, pa.uint64)
+_DECIMALS_128 = ((15, 2), (18, 0), (38, 0), (38, 18), (38, 38), (38, 30), (20, 28), (10, -3))
+_DECIMALS_256 = ((76, 0), (76, 20), (76, 76), (40, 2), (50, -10), (60, 90))
+NUMERIC = [
+    *(integers(kind()) for kind in _INTEGER_KINDS),
+    *(floats(kind()) for kind in (pa.float16, pa.float32, pa.float64)),
+    *(decimals(kind) for kind in (pa.decimal32(9, 2), pa.decimal64(18, 4))),
+    *(decimals(pa.decimal128(precision, scale)) for precision, scale in _DECIMALS_128),
+    *(decimals(pa.decimal256(precision, scale)) for precision, scale in _DECIMALS_256),
 ]
 
 # Bytes around the edges of the words they are cut into; NULs at the end are content.
 
 _TEXTS = [
-    "",
-    "\0",
-    "\0\0",
-    "a",
-    "a\0",
-    "ab",
-    "abc",
-    "abcd",
-    "abcd\0",
-    "abcde",
-    "01",
-    "1",
-    "äöü€𝄞",
+    *("", "\0", "\0\0", "a", "a\0", "ab", "abc", "abcd", "abcd\0", "abcde", "01", "1", "äöü€𝄞"),
     *("x" * n for n in (4, 5, 11, 12, 13, 14, 19, 20, 21, 27, 28, 29, 64, 300, 1000)),
     *("x" * n + "\0" for n in (3, 4, 11, 12, 19, 20)),
     *("x" * n + "y" for n in (10, 11, 12, 19, 20, 299, 999)),
     "abcdefghijklmnop" * 2,
     "ijklmnopabcdefgh" * 2,
 ]
+_HIDDEN = "what lies under a NULL, and is longer than a view"
 
 
-def texts(kind: pa.DataType) -> st.SearchStrategy[Column]:
-    raw = st.sampled_from(_TEXTS) | st.text(max_size=30)
-    return _column(kind, raw, lambda content: pa.array(content, kind), lambda value: ("string", value.encode()))
+def texts(kind: pa.DataType) -> Family:
+    def build(content: list[str | None]) -> pa.Array:
+        return with_holes(pa.array([_HIDDEN if value is None else value for value in content], kind), content)
+
+    return Family(kind, _TEXTS, st.text(max_size=30), build, lambda value: ("string", value.encode()))
 
 
-def blobs(kind: pa.DataType) -> st.SearchStrategy[Column]:
-    if pa.types.is_fixed_size_binary(kind):
-        width = kind.byte_width
-        raw = st.sampled_from([b"a" * width, b"\0" * width, (b"a" * width)[:-1] + b"\0"]) | st.binary(
-            min_size=width, max_size=width
-        )
-    else:
-        raw = st.sampled_from([text.encode() for text in _TEXTS] + [b"a" * 16, b"\0" * 16, b"\xff"]) | st.binary(
-            max_size=30
-        )
-    return _column(kind, raw, lambda content: pa.array(content, kind), lambda value: ("binary", value))
+def blobs(kind: pa.DataType) -> Family:
+    width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else None
+    edges = [text.encode() for text in _TEXTS] + [b"a" * 16, b"\0" * 16, b"\xff", _HIDDEN.encode()]
+
+    def build(content: list[bytes | None]) -> pa.Array:
+        hidden = _HIDDEN.encode()[:width]
+        return with_holes(pa.array([hidden if value is None else value for value in content], kind), content)
+
+    return Family(
+        kind,
+        [value for value in edges if width in (None, len(value))],
+        st.binary(min_size=width or 0, max_size=width or 30),
+        build,
+        lambda value: ("binary", value),
+    )
 
 
-TEXT_KINDS = [
-    *((kind, texts) for kind in (pa.string(), pa.large_string(), pa.string_view())),
-    *((kind, blobs) for kind in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(1), pa.binary(16))),
+TEXT = [
+    *(texts(kind()) for kind in (pa.string, pa.large_string, pa.string_view)),
+    *(blobs(kind()) for kind in (pa.binary, pa.large_binary, pa.binary_view)),
+    *(blobs(pa.binary(width)) for width in (1, 2, 16)),
 ]
 
 # Moments, in each unit up to where 64 bits end.
 
 _SECONDS = [
-    Fraction(n)
-    for n in (
-        0,
-        1,
-        -1,
-        86_400,
-        -86_400,
-        10**9,
-        2**31,
-        9_223_372_036,
-        -9_223_372_037,
-        9_223_372_036_854,
-        9_223_372_036_855,
-        -9_223_372_036_855,
-        9_223_372_036_854_775,
-        9_223_372_036_854_776,
-        2**62,
-    )
+    0,
+    1,
+    86_400,
+    10**9,
+    2**31,
+    2**62,
+    *((2**63 - 1) // unit + step for unit in (10**3, 10**6, 10**9) for step in (0, 1)),
 ]
 _MOMENTS = sorted(
-    {n + Fraction(step, 10**9) for n in _SECONDS for step in (0, 1, 999, 1_000, 1_000_000, 500_000_000, -1)}
+    {
+        sign * (second + Fraction(step, 10**9))
+        for sign in (1, -1)
+        for second in _SECONDS
+        for step in (0, 1, 999, 1_000, 1_000_000, 500_000_000, -1)
+    }
 )
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def moments(kind: pa.DataType) -> st.SearchStrategy[Column]:
+def moments(kind: pa.DataType) -> Family:
     per_second, width = _PER_SECOND[kind.unit], kind.bit_width
-    pool = [
-        int(m * per_second)
-        for m in _MOMENTS
-        if (m * per_second).denominator == 1 and abs(m * per_second) < 2 ** (width - 1)
-    ]
+    name, low, high = "duration", -(2 ** (width - 1)), 2 ** (width - 1) - 1
     if pa.types.is_timestamp(kind):
         name = "instant" if kind.tz else "local"
-    else:
-        name = "duration" if pa.types.is_duration(kind) else "time"
-    raw = st.sampled_from(pool) | st.integers(-(2 ** (width - 1)), 2 ** (width - 1) - 1)
-    if name == "time":
-        raw = st.sampled_from([value for value in pool if 0 <= value < 86_400 * per_second]) | st.integers(
-            0, 86_400 * per_second - 1
-        )
-    return _column(
+    elif pa.types.is_time(kind):
+        name, low, high = "time", 0, 86_400 * per_second - 1
+    whole = [moment * per_second for moment in _MOMENTS if (moment * per_second).denominator == 1]
+    return Family(
         kind,
-        raw,
+        [int(value) for value in whole if low <= value <= high],
+        st.integers(low, high),
         lambda content: fixed_width(kind, content, width // 8),
         lambda value: (name, Fraction(value, per_second)),
     )
 
 
-def dates(kind: pa.DataType) -> st.SearchStrategy[Column]:
+def dates(kind: pa.DataType) -> Family:
     factor = 86_400_000 if pa.types.is_date64(kind) else 1
-    raw = st.sampled_from([0, 1, -1, 19_000]) | st.integers(-(2**31), 2**31 - 1)
-    return _column(
-        kind,
-        raw,
-        lambda content: fixed_width(kind, [None if v is None else v * factor for v in content], kind.bit_width // 8),
-        lambda value: ("date", value),
+
+    def build(content: list[int | None]) -> pa.Array:
+        raw = [None if value is None else value * factor for value in content]
+        return fixed_width(kind, raw, kind.bit_width // 8)
+
+    days = st.integers(-(2**31), 2**31 - 1)
+    return Family(kind, [0, 1, -1, 1_000, 86_400], days, build, lambda value: ("date", value))
+
+
+def booleans(kind: pa.DataType) -> Family:
+    return Family(
+        kind, [True, False], st.booleans(), lambda content: pa.array(content, kind), lambda value: ("boolean", value)
     )
 
 
-def booleans(kind: pa.DataType) -> st.SearchStrategy[Column]:
-    return _column(kind, st.booleans(), lambda content: pa.array(content, kind), lambda value: ("boolean", value))
+def nothings(kind: pa.DataType) -> Family:
+    return Family(kind, [None], st.none(), lambda content: pa.nulls(len(content)), lambda value: NULL)
 
 
-def nothings(kind: pa.DataType) -> st.SearchStrategy[Column]:
-    return _column(kind, st.none(), lambda content: pa.nulls(len(content)), lambda value: NULL)
-
-
-_UNITS = ("s", "ms", "us", "ns")
-OTHER_KINDS = [
-    *((pa.timestamp(unit, zone), moments) for unit in _UNITS for zone in (None, "UTC", "Europe/Berlin")),
-    *((pa.duration(unit), moments) for unit in _UNITS),
-    *((kind, moments) for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"))),
-    (pa.date32(), dates),
-    (pa.date64(), dates),
-    (pa.bool_(), booleans),
-    (pa.null(), nothings),
+_ZONES = (None, "UTC", "Europe/Berlin")
+OTHER = [
+    *(moments(pa.timestamp(unit, zone)) for unit in _PER_SECOND for zone in _ZONES),
+    *(moments(pa.duration(unit)) for unit in _PER_SECOND),
+    *(moments(kind) for kind in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"))),
+    dates(pa.date32()),
+    dates(pa.date64()),
+    booleans(pa.bool_()),
+    nothings(pa.null()),
 ]
 
-LEAF_KINDS = [*NUMERIC_KINDS, *TEXT_KINDS, *OTHER_KINDS]
+LEAVES = [*NUMERIC, *TEXT, *OTHER]
 
 
-def of_kinds(
-    kinds: Sequence[tuple[pa.DataType, Callable[[pa.DataType], st.SearchStrategy[Column]]]],
-) -> st.SearchStrategy[Column]:
-    return st.sampled_from(kinds).flatmap(lambda pair: pair[1](pair[0]))
+def columns_of(families: Sequence[Family]) -> st.SearchStrategy[Column]:
+    return st.sampled_from(families).flatmap(Family.columns)
 
 
 # Nested values: a logical type, spelled in one of the Arrow types that can carry it.

@@ -1,4 +1,4 @@
-"""Equal values, and only they, get equal hashes: DESIGN §6 over all types."""
+"""Equal values, and only they, get equal hashes: docs/row-identity.md over all types."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from r2d2.engine.kernels import NotComparable, hash_column, why_not_comparable
 from r2d2.engine.kernels.mixing import BLOCK_ROWS
 from tests.engine.kernels.oracle import (
     KEY,
-    LEAF_KINDS,
-    NUMBERS,
-    NUMERIC_KINDS,
-    OTHER_KINDS,
-    TEXT_KINDS,
+    LEAVES,
+    NUMERIC,
+    OTHER,
+    TEXT,
     Column,
     arrow_value,
+    columns_of,
     fixed_width,
     logical_kinds,
     logical_values,
     meaning_of,
-    of_kinds,
     spellings,
 )
 
@@ -53,52 +52,31 @@ def assert_agree(*columns: Column) -> None:
 
 
 @settings(max_examples=400)
-@given(st.lists(of_kinds(NUMERIC_KINDS), min_size=3, max_size=3))
+@given(st.lists(columns_of(NUMERIC), min_size=3, max_size=3))
 def test_numbers_are_equal_if_and_only_if_mathematics_says_so(columns: list[Column]) -> None:
     assert_agree(*columns)
 
 
 @settings(max_examples=200)
-@given(st.lists(of_kinds(TEXT_KINDS), min_size=2, max_size=2))
+@given(st.lists(columns_of(TEXT), min_size=2, max_size=2))
 def test_strings_and_binary_are_equal_by_bytes_and_never_to_each_other(columns: list[Column]) -> None:
     assert_agree(*columns)
 
 
 @settings(max_examples=300)
-@given(st.lists(of_kinds(OTHER_KINDS), min_size=3, max_size=3))
+@given(st.lists(columns_of(OTHER), min_size=3, max_size=3))
 def test_dates_and_times_are_equal_across_units_and_never_across_meanings(columns: list[Column]) -> None:
     assert_agree(*columns)
 
 
 @settings(max_examples=200)
-@given(st.lists(of_kinds(LEAF_KINDS), min_size=2, max_size=2))
+@given(st.lists(columns_of(LEAVES), min_size=2, max_size=2))
 def test_values_of_different_classes_are_never_equal(columns: list[Column]) -> None:
     assert_agree(*columns)
 
 
-def test_every_edge_of_every_numeric_type_at_once() -> None:
-    columns = []
-    for kind, _ in NUMERIC_KINDS:
-        if pa.types.is_decimal(kind):
-            unit = 10**kind.scale if kind.scale >= 0 else 1 / (NUMBERS[0].__class__(10) ** -kind.scale)
-            fitting = [n for n in NUMBERS if (n * unit).denominator == 1 and abs(n * unit) < 10**kind.precision]
-            array = fixed_width(kind, [int(n * unit) for n in fitting], kind.bit_width // 8)
-        elif pa.types.is_integer(kind):
-            bits, signed = kind.bit_width, pa.types.is_signed_integer(kind)
-            low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
-            fitting = [n for n in NUMBERS if n.denominator == 1 and low <= n < high]
-            array = pa.array([int(n) for n in fitting], kind)
-        else:
-            dtype = np.dtype(f"f{kind.bit_width // 8}")
-            with np.errstate(over="ignore"):
-                fitting = [
-                    n
-                    for n in NUMBERS
-                    if np.isfinite(dtype.type(float(n))) and n == n.__class__(float(dtype.type(float(n))))
-                ]
-            array = pa.array([dtype.type(float(n)) for n in fitting], kind)
-        columns.append(Column(array, [("number", n) for n in fitting]))
-    assert_agree(*columns)
+def test_every_edge_of_every_type_at_once() -> None:
+    assert_agree(*(family.column([None, *family.edges]) for family in LEAVES))
 
 
 @given(st.data())
@@ -114,7 +92,7 @@ def test_nested_values_are_equal_if_and_only_if_their_content_is(data: st.DataOb
     assert_agree(*columns)
 
 
-@given(of_kinds(LEAF_KINDS), st.integers(0, 12), st.integers(0, 12))
+@given(columns_of(LEAVES), st.integers(0, 12), st.integers(0, 12))
 def test_a_slice_a_chunk_and_a_dictionary_hash_as_the_whole_does(column: Column, begin: int, length: int) -> None:
     whole = hashes_of(column.array)
     assert hashes_of(column.array.slice(begin, length)) == whole[begin : begin + length]
@@ -130,7 +108,7 @@ def test_a_slice_a_chunk_and_a_dictionary_hash_as_the_whole_does(column: Column,
         assert hashes_of(encoded) == whole
 
 
-@given(of_kinds(LEAF_KINDS), st.integers(0, 3))
+@given(columns_of(LEAVES), st.integers(0, 3))
 @settings(max_examples=200)
 def test_hashing_leaves_the_array_as_it_was(column: Column, length: int) -> None:
     """A block of one row has buffers of every layout at once, so that a copy may turn out to be a view."""
@@ -206,6 +184,21 @@ def test_null_empty_and_null_inside_are_three_lists() -> None:
     assert len(set(nested)) == 5
     point = pa.list_(pa.struct([("x", pa.int8())]))
     assert len(set(hashes_of(pa.array([[None], [{"x": None}], []], point)))) == 3
+
+
+def test_what_lies_under_a_null_list_does_not_count() -> None:
+    values, content = pa.array([1, 2, 3], pa.int8()), [[1], None, [3]]
+    bounds, lengths = pa.array([0, 1, 2, 3], pa.int32()), pa.array([1, 1, 1], pa.int32())
+    hole = pa.array([False, True, False])
+    hidden = [
+        pa.ListArray.from_arrays(bounds, values, mask=hole),
+        pa.ListViewArray.from_arrays(bounds[:3], lengths, values, mask=hole),
+        pa.FixedSizeListArray.from_arrays(values, 1, mask=hole),
+    ]
+    plain = hashes_of(pa.array(content, pa.list_(pa.int8())))
+    assert [hashes_of(array) for array in hidden] == [plain, plain, plain]
+    entries = pa.MapArray.from_arrays(bounds, pa.array(["a", "b", "c"]), values, mask=hole)
+    assert hashes_of(entries) == hashes_of(pa.array([[("a", 1)], None, [("c", 3)]], entries.type))
 
 
 def test_order_counts_in_lists_and_not_in_maps() -> None:

@@ -1,6 +1,6 @@
 """From an Arrow column to two 64-bit halves per value: equal values, and only they, get equal hashes.
 
-What "equal" means is DESIGN §6; the forms are in numeric.py, temporal.py, text.py and nested.py. NULL is
+What "equal" means is docs/row-identity.md; the forms are in numeric.py, temporal.py, text.py and nested.py. NULL is
 one value of its own in every column, whatever the column's type. A type that is not listed is refused.
 """
 
