@@ -48,4 +48,5 @@ def test_our_own_session_has_no_page_that_others_could_use(spark: Any) -> None:
 
 
 def test_our_own_session_leaves_ctrl_c_as_it_is(spark: Any) -> None:
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    # Spark would install a handler of its own; one that the shell ignores for us (nohup, &) stays ignored.
+    assert signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN)
