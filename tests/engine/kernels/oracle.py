@@ -189,6 +189,8 @@ TEXT = [
 
 # Moments, in each unit up to where 64 bits end.
 
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_LIMITS = [(2**63 - 1) // 10**k + step for k in (0, 3, 6, 9) for step in (0, 1)]
 _SECONDS = [
     0,
     1,
@@ -196,17 +198,10 @@ _SECONDS = [
     10**9,
     2**31,
     2**62,
-    *((2**63 - 1) // unit + step for unit in (10**3, 10**6, 10**9) for step in (0, 1)),
+    *(Fraction(limit, per) for limit in _LIMITS for per in _PER_SECOND.values()),
 ]
-_MOMENTS = sorted(
-    {
-        sign * (second + Fraction(step, 10**9))
-        for sign in (1, -1)
-        for second in _SECONDS
-        for step in (0, 1, 999, 1_000, 1_000_000, 500_000_000, -1)
-    }
-)
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NANOSECONDS = (0, 1, 999, 1_000, 1_000_000, 500_000_000, -1)
+_MOMENTS = sorted({sign * (n + Fraction(step, 10**9)) for sign in (1, -1) for n in _SECONDS for step in _NANOSECONDS})
 
 
 def moments(kind: pa.DataType) -> Family:

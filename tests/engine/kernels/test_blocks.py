@@ -93,6 +93,13 @@ def test_splitting_keeps_every_row_in_its_range(some: list[Row], ranges: int) ->
     assert content(merge(parts)) == content(block)
 
 
+@pytest.mark.parametrize("ranges", [2, 3, 7, 16, 1000])
+def test_ranges_meet_without_a_gap(ranges: int) -> None:
+    bounds = [(number << 64) // ranges + step for number in range(1, ranges) for step in (-1, 0, 1)]
+    for number, part in enumerate(split(block_of(hashes_of([(bound, 0) for bound in bounds])), ranges)):
+        assert all(first * ranges >> 64 == number for first, _ in content(part))
+
+
 @given(rows, rows, st.integers(1, 9))
 def test_what_is_missing_adds_up_over_ranges(child: list[Row], parent: list[Row], ranges: int) -> None:
     one, other = (split(block_of(hashes_of(some)), ranges) for some in (child, parent))

@@ -43,10 +43,8 @@ class Content(NamedTuple):
 
 def hash_bytes(chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out: Hashes) -> None:
     """*array* is a block of any string or binary type; *live* tells which rows are not NULL."""
-    is_view = pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type)
-    if not is_view:
-        array = array.cast(pa.large_binary())
-    lengths = _lengths(array, live, is_view=is_view)
+    is_view = _is_view(array.type)
+    lengths = _lengths(array, live)
     if len(array) > 1 and lengths.sum() > _BLOCK_BYTES:
         middle = len(array) // 2
         for part in (slice(0, middle), slice(middle, len(array))):
@@ -60,13 +58,27 @@ def hash_bytes(chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out:
         _hash_with_content(array, _content(array, lengths), chain, keys, out)
 
 
-def _lengths(array: pa.Array, live: Live, *, is_view: bool) -> NDArray[np.int64]:
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _lengths(array: pa.Array, live: Live) -> NDArray[np.int64]:
     """Of NULLs 0, whatever lies under them."""
-    if is_view:
+    if _is_view(array.type):
         lengths = (values(array, "<u8", per_row=2)[::2] & _LENGTH).view(np.int64)
     else:
-        lengths = np.diff(values(array, "<i8", extra=1))
+        lengths = np.diff(_bounds(array))
     return lengths if live is None else lengths * live
+
+
+def _bounds(array: pa.Array) -> NDArray[np.int64]:
+    """Where each value that is not kept as a view starts in the last buffer, and where the last one ends."""
+    kind = array.type
+    if pa.types.is_fixed_size_binary(kind):
+        width = np.int64(kind.byte_width)
+        return np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * width
+    large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    return values(array, "<i8" if large else "<i4", extra=1).astype(np.int64, copy=False)
 
 
 def _words_of_views(array: pa.Array) -> Words:
@@ -88,14 +100,16 @@ def _add_words(words: Words, first: Words | np.uint64, second: Words | np.uint64
 
 
 def _hash_with_content(array: pa.Array, content: Content, chain: Chain, keys: ColumnKeys, out: Hashes) -> None:
-    """A block in which some values are not inline."""
+    """A block that is not all inline views."""
     long = np.flatnonzero(content.lengths > INLINE_BYTES)
-    if pa.types.is_large_binary(array.type):
-        words = _gather_first_words(content)
-    else:
+    if _is_view(array.type):
         words = _words_of_views(array)
         words[1][long] = _gather(content.data, content.starts[long] + 4)
+    else:
+        words = _gather_first_words(content)
     _hash_first_words(words, chain, keys, out)
+    if not len(long):
+        return
     counts = (content.lengths[long] + 3) >> 3  # of words from 1 on
     order = np.argsort((_MOST_WORDS - np.minimum(counts, _MOST_WORDS)).astype(np.uint16), kind="stable")
     rows = long[order]
@@ -104,12 +118,12 @@ def _hash_with_content(array: pa.Array, content: Content, chain: Chain, keys: Co
 
 
 def _content(array: pa.Array, lengths: NDArray[np.int64]) -> Content:
-    flat = array.cast(pa.large_binary())
-    bounds = values(flat, "<i8", extra=1)
+    flat = array.cast(pa.large_binary()) if _is_view(array.type) else array
+    bounds = _bounds(flat)
     begin, end = int(bounds[0]), int(bounds[-1])
     data = np.empty((end - begin) // 8 + 3, np.uint64)
     if end > begin:
-        data.view(np.uint8)[: end - begin] = np.frombuffer(flat.buffers()[2], np.uint8)[begin:end]
+        data.view(np.uint8)[: end - begin] = np.frombuffer(flat.buffers()[-1], np.uint8)[begin:end]
     return Content(data, bounds[:-1] - begin, lengths)
 
 
@@ -143,7 +157,7 @@ def _hash_rest(content: Content, counts: NDArray[np.int64], chain: Chain, keys: 
     data, starts, lengths = content
     total = np.zeros((2, len(starts)), np.uint64)
     fewer = -counts
-    first, second = keys.positions(chain, min(int(counts.max(initial=0)) + 1, _MOST_WORDS))
+    first, second = keys.positions(chain, min(int(counts.max()) + 1, _MOST_WORDS))
     position, active = 2, int(np.searchsorted(fewer, -2, side="right"))
     while position < min(_WORDS_PER_ROW * active, _MOST_WORDS):
         ending = int(np.searchsorted(fewer, -position - 1, side="right"))  # for the rest it is the last word
