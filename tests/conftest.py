@@ -23,7 +23,9 @@ def spark() -> Iterator[Any]:
     from r2d2.engine.session import open_session
     from r2d2.settings import load_settings
 
-    with open_session(load_settings({"master": "local[2]", "driver_memory": "1g"}, environment={})) as session:
+    with open_session(
+        load_settings({"master": "local[2]", "driver_memory": "1g", "class_archive": False}, environment={})
+    ) as session:
         yield session
 
 
@@ -34,6 +36,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("R2D2_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("R2D2_CLASS_ARCHIVE", "no")  # a Java that writes one lives on for a while
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

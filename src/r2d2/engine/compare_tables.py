@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from r2d2.engine.apart import apart
-from r2d2.engine.hash_slices import NOTE, Hashing, Piece, block_bundle
+from r2d2.engine.exchange import exchange_folder, receive, send
+from r2d2.engine.hash_slices import NOTE, Block, Hashing, Piece, block_bundle
 from r2d2.engine.tasks import bundles_of, parallelism
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def compare_tables(
     def run() -> list[Any]:
         rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
         work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
-        blocks = work.mapInArrow(_pack(hashing), _BLOCKS)
-        groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
-        return groups.applyInArrow(_count(edges), _COUNTS).collect()
+        with exchange_folder(spark) as folder:
+            blocks = work.mapInArrow(_pack(hashing, folder), _BLOCKS)
+            groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
+            return groups.applyInArrow(_count(edges), _COUNTS).collect()
 
     counts = apart(run)
     missing: defaultdict[Pair, list[int]] = defaultdict(lambda: [0, 0])
@@ -60,18 +62,18 @@ def compare_tables(
     return {pair: (rows, copies) for pair, (rows, copies) in asked.items()}, notes
 
 
-def _pack(hashing: Hashing) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+def _pack(hashing: Hashing, folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for work in batch.column("work").to_pylist():
-                yield from _in_batches(block_bundle(json.loads(work), hashing=hashing))
+                yield from _in_batches(send(block_bundle(json.loads(work), hashing=hashing), folder=folder))
 
     return run
 
 
-def _in_batches(blocks: Iterable[tuple[int, int, int, bytes]]) -> Iterator[pa.RecordBatch]:
+def _in_batches(blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
     """Blocks as Arrow, some megabytes at a time: Spark's binary columns have 32-bit offsets."""
-    waiting: list[tuple[int, int, int, bytes]] = []
+    waiting: list[Block] = []
     size = 0
     for block in blocks:
         waiting.append(block)
@@ -83,7 +85,7 @@ def _in_batches(blocks: Iterable[tuple[int, int, int, bytes]]) -> Iterator[pa.Re
         yield _arrow(waiting)
 
 
-def _arrow(blocks: Sequence[tuple[int, int, int, bytes]]) -> pa.RecordBatch:
+def _arrow(blocks: Sequence[Block]) -> pa.RecordBatch:
     import pyarrow as pa
 
     projection, part, table, block = zip(*blocks, strict=True)
@@ -111,7 +113,7 @@ def _merged(group: pa.Table) -> dict[int, Any]:
 
     parts: defaultdict[int, list[Any]] = defaultdict(list)
     for table, block in zip(group.column("table").to_pylist(), group.column("block"), strict=True):
-        parts[table].append(from_bytes(memoryview(block.as_buffer())))
+        parts[table].append(from_bytes(receive(memoryview(block.as_buffer()))))
     return {table: merge(blocks) for table, blocks in parts.items()}
 
 

@@ -24,13 +24,14 @@ _UNWANTED = "--add-modules=jdk.incubator.vector"
 
 
 @contextmanager
-def suitable_java() -> Iterator[None]:
-    """JAVA_HOME names a Java that fits, for as long as it takes to start Spark."""
+def suitable_java() -> Iterator[Path]:
+    """A Java that fits, and that JAVA_HOME names for as long as it takes to start Spark."""
     before = os.environ.get("JAVA_HOME")
-    home = java_home()
+    java = find_java()
+    home = as_home(java)
     os.environ["JAVA_HOME"] = str(home)
     try:
-        yield
+        yield java
     finally:
         os.environ.pop("JAVA_HOME")
         if before is not None:
@@ -39,13 +40,13 @@ def suitable_java() -> Iterator[None]:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def java_home() -> Path:
-    """A folder to use as JAVA_HOME for the Spark that is installed."""
+def find_java() -> Path:
+    """A Java for the Spark that is installed."""
     oldest, newest = _suitable_versions()
     for java in _candidates():
         version = _version(java)
         if version is not None and oldest <= version <= newest:
-            return _wrapped(java)
+            return java.resolve()
     raise UserError(
         f"no Java that Spark can use was found (it needs Java {oldest} to {newest})",
         hint="pip install 'r2d2-lake[local]' brings one, or set JAVA_HOME to a Java you have",
@@ -86,7 +87,7 @@ def _version(java: Path) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _wrapped(java: Path) -> Path:
+def as_home(java: Path) -> Path:
     """A JAVA_HOME whose `bin/java` is *java* without the unwanted argument."""
     if sys.platform == "win32":
         return java.parent.parent
@@ -99,7 +100,7 @@ def _wrapped(java: Path) -> Path:
         "  shift\n"
         f'  [ "$argument" = {_UNWANTED} ] || set -- "$@" "$argument"\n'
         "done\n"
-        f'exec {shlex.quote(str(java.resolve()))} "$@"\n'
+        f'exec {shlex.quote(str(java))} "$@"\n'
     )
     script.chmod(0o755)
     return home

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from r2d2.engine.apart import apart, begin
+from r2d2.engine.class_archive import archive_options
 from r2d2.engine.java import suitable_java
 from r2d2.errors import UserError
 from r2d2.settings import Settings
@@ -106,9 +107,9 @@ def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     scratch = Path(tempfile.mkdtemp(prefix="r2d2-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     configured = builder.builder.master(settings.master).appName("r2d2")
-    for name, value in _configuration(settings, scratch).items():
-        configured = configured.config(name, value)
-    with suitable_java():
+    with suitable_java() as java:
+        for name, value in _configuration(settings, scratch, java).items():
+            configured = configured.config(name, value)
         return _started(configured.getOrCreate), True
 
 
@@ -132,18 +133,20 @@ def _running(sessions: type[SparkSession]) -> SparkSession | None:
         return None
 
 
-def _configuration(settings: Settings, scratch: Path) -> dict[str, str]:
+def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, str]:
     log = scratch / "log4j2.properties"
     log.write_text(_QUIET_LOG)
     local = settings.master.startswith("local")
-    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}"
+    options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={log.as_uri()}"]
+    if settings.class_archive:
+        options += archive_options(java)
     here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"} if local else {}
     return here | {
         "spark.ui.enabled": "false",  # it is open to all and can kill jobs (HAZARDS 37)
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": settings.driver_memory or _driver_memory(),
         "spark.driver.maxResultSize": "0",
-        "spark.driver.extraJavaOptions": java,
+        "spark.driver.extraJavaOptions": " ".join(options),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
