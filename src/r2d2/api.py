@@ -16,6 +16,7 @@ from r2d2.errors import TableError
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import deadly_slices, read_slice, slices
+from r2d2.lake.slice_range import slice_range
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
@@ -177,7 +178,7 @@ class _LakeContent(Content):
 
 
 def _content(session: LazySession, key: bytes, hash_bits: int, scan: Scan, settings: Settings) -> _LakeContent:
-    return _LakeContent(scan, session, Hashing(read_slice, key, hash_bits))
+    return _LakeContent(scan, session, Hashing(read_slice, key, hash_bits, slice_range))
 
 
 def _table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:

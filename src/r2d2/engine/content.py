@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
-from r2d2.engine.hash_slices import Hashing, Piece, look_up_bundle, sample_bundle
+from r2d2.engine.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
 from r2d2.engine.tasks import run_tasks
 from r2d2.model.schema import Column, Token
 
@@ -22,7 +22,6 @@ WORKER_DIED = "Python worker exited unexpectedly"  # how Spark puts it
 Answer = TypeVar("Answer")
 BYTES_PER_TASK = 512 << 20  # a task reads slice by slice; starting one costs a tenth of a second
 FindDeadly = Callable[[Sequence[Mapping[str, Any]]], Mapping[int, str]]  # slices that kill who reads them, and how
-SampledRow = tuple[str, int]  # its hash in all columns of the probe, and half of that in the first column alone
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 
 
@@ -59,7 +58,7 @@ class Content:
         pieces = [piece for probe in probes for piece in self._sample_pieces(probe)]
         samples: defaultdict[int, list[SampledRow]] = defaultdict(list)
         for answer in self._run(pieces, sample_bundle):
-            samples[answer["table"]].extend((text, first) for text, first in answer["rows"])
+            samples[answer["table"]].extend(tuple(row) for row in answer["rows"])
         return {table: rows for table, rows in samples.items() if table not in self.failed}
 
     def _sample_pieces(self, probe: Any) -> Iterator[Piece]:

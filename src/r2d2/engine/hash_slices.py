@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ReadSlice = Callable[[Mapping[str, Any], Iterable[Token]], Mapping[Token, "pa.ChunkedArray"]]
+SliceRange = Callable[[Mapping[str, Any], Token], "tuple[str, int, int] | None"]
+SampledRow = tuple[str, int, str, int]
+"""A row to look for: its hash in all columns of a probe, half of its hash in the first of them, and that one's value
+if it is an int or a date ("" if it is neither, or NULL)."""
 Piece = Mapping[str, Any]  # a slice of a table and what is asked of it, as plain JSON
 
 
@@ -28,11 +32,15 @@ Columns = Mapping[Token, "pa.ChunkedArray"]
 
 @dataclass(frozen=True, slots=True)
 class Hashing:
-    """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer)."""
+    """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer).
+
+    `range` tells between which values a column of a slice lies, if anybody knows.
+    """
 
     read: ReadSlice
     key: bytes
     bits: int = 128
+    range: SliceRange | None = None
 
     def rows(self, columns: Columns, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
         """The hashes of the rows under each projection; TableError where they cannot be had."""
@@ -64,8 +72,24 @@ def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]
         except TableError as error:
             yield _failure(piece, error)
         else:
-            rows = sorted(set(zip(_as_text(whole), first[0].tolist(), strict=True)))
+            values = _ordered_values(chosen[tokens[0]])
+            rows = sorted(
+                {(*hashed, *value) for *hashed, value in zip(_as_text(whole), first[0].tolist(), values, strict=True)}
+            )
             yield json.dumps({"table": piece["table"], "rows": rows})
+
+
+def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
+    """Whole numbers and dates, as they are to be compared with a slice's range."""
+    import pyarrow as pa
+
+    if pa.types.is_date32(column.type):
+        column, kind = column.cast(pa.int32()), "date"
+    elif pa.types.is_integer(column.type):
+        kind = "int"
+    else:
+        return [("", 0)] * len(column)
+    return [("", 0) if value is None else (kind, value) for value in column.to_pylist()]
 
 
 def _at(columns: Columns, places: Sequence[int] | NDArray[np.intp]) -> Columns:
@@ -107,21 +131,38 @@ def look_up_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str
 
 def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
     """By projection, the wanted rows that are in the slice."""
-    projections = {number: _tokens(tokens) for number, tokens, _ in piece["wanted"]}
-    columns = hashing.columns(piece, projections.values())
+    wanted = list(_within_range(piece, hashing))
+    if not wanted:
+        return
+    columns = hashing.columns(piece, [tokens for _, tokens, _ in wanted])
     needles: defaultdict[Token, set[int]] = defaultdict(set)
-    for number, _, rows in piece["wanted"]:
-        needles[projections[number][0]].update(first for _, first in rows)
+    for _, tokens, rows in wanted:
+        needles[tokens[0]].update(first for _, first, *_ in rows)
     hashed = hashing.rows(columns, [[token] for token in needles])
     likely = {token: _likely(h[0], needles[token]) for token, h in zip(needles, hashed, strict=True)}
-    for number, _, rows in piece["wanted"]:
-        tokens = projections[number]
+    for number, tokens, rows in wanted:
         places, firsts = likely[tokens[0]]
-        mine = places[np.isin(firsts, np.array([first for _, first in rows], dtype=np.uint64))]
+        mine = places[np.isin(firsts, np.array([first for _, first, *_ in rows], dtype=np.uint64))]
         if len(mine):
             (hashes,) = hashing.rows(_at({token: columns[token] for token in tokens}, mine), [tokens])
-            same_half = np.isin(hashes[0], np.array([int(text[:16], 16) for text, _ in rows], dtype=np.uint64))
-            yield number, _distinct_text(hashes[:, same_half]) & {text for text, _ in rows}
+            same_half = np.isin(hashes[0], np.array([int(text[:16], 16) for text, *_ in rows], dtype=np.uint64))
+            yield number, _distinct_text(hashes[:, same_half]) & {text for text, *_ in rows}
+
+
+def _within_range(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, list[Token], list[SampledRow]]]:
+    """The projections of a piece with the rows that its slice may hold, by the range of the first column."""
+    ranges: dict[Token, Any] = {}
+    for number, listed, rows in piece["wanted"]:
+        tokens = _tokens(listed)
+        if hashing.range and tokens[0] not in ranges and any(kind for _, _, kind, _ in rows):
+            ranges[tokens[0]] = hashing.range(piece["slice"], tokens[0])
+        likely = [row for row in rows if _may_hold(ranges.get(tokens[0]), *row[2:])]
+        if likely:
+            yield number, tokens, likely
+
+
+def _may_hold(known: tuple[str, int, int] | None, kind: str, value: int) -> bool:
+    return known is None or kind != known[0] or known[1] <= value <= known[2]
 
 
 def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:

@@ -20,7 +20,7 @@ from r2d2.model.schema import Column, Schema, Token
 SMALL_ROWS = 20_000  # a parent of so few rows is compared whole as cheaply as sampled
 
 Pair = tuple[int, int]  # parent, child
-Rows = Sequence[tuple[str, int]]  # what is needed to find a row again; the text is its hash
+Rows = Sequence[tuple[str, int, str, int]]  # what is needed to find a row again; the first text is its hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def prune_by_content(
         if samples.get(child):
             parents_of[child].append(parent)
     found = content.look_for_rows(parents_of, probes, samples)
-    missing = {pair for pair, rows in found.items() if not rows.issuperset(text for text, _ in samples[pair[1]])}
+    missing = {pair for pair, rows in found.items() if not rows.issuperset(text for text, *_ in samples[pair[1]])}
     return _split(graph, sampled=found.keys(), missing=missing)
 
 
