@@ -64,6 +64,10 @@ bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale
 bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
 	@$(BIN)/python -m benchmarks.pipeline
 
+.PHONY: bench-scale
+bench-scale: $(DEV_STAMP) ## the same lake from 0.2 to more than 10 GB: growth of time, peak memory (an hour)
+	@$(BIN)/python -m benchmarks.scale
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py

