@@ -64,6 +64,10 @@ bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale
 bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
 	@$(BIN)/python -m benchmarks.pipeline
 
+.PHONY: bench-recipes
+bench-recipes: $(DEV_STAMP) ## which edges get which recipe, and how fast (about ten minutes)
+	@$(BIN)/python -m benchmarks.recipes
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
