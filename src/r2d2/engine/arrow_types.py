@@ -1,0 +1,76 @@
+"""From our type names back to Arrow types, and columns into them without changing a value."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from r2d2.errors import TableError
+from r2d2.model.schema import Column
+
+_PLAIN = {
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "string": pa.large_string(),
+    "binary": pa.large_binary(),
+    "null": pa.null(),
+    "float16": pa.float16(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+    **{f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+def arrow_type(type_name: str) -> pa.DataType | None:
+    """An Arrow type that carries the values of a named type; None where the name does not say enough.
+
+    >>> arrow_type("timestamp(us,UTC)"), arrow_type("list<decimal(9,2)>"), arrow_type("list<struct<a:int8>>")
+    (TimestampType(timestamp[us, tz=UTC]), ListType(list<item: decimal128(9, 2)>), None)
+    """
+    if type_name in _PLAIN:
+        return _PLAIN[type_name]
+    if found := re.fullmatch(r"decimal\((\d+),(-?\d+)\)", type_name):
+        precision, scale = int(found[1]), int(found[2])
+        return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    if found := re.fullmatch(r"(timestamp|time|duration)\((s|ms|us|ns)(,UTC)?\)", type_name):
+        return _moment(found[1], found[2], bool(found[3]))
+    if found := re.fullmatch(r"list<(.+)>", type_name):
+        inner = arrow_type(found[1])
+        return None if inner is None else pa.list_(inner)
+    if found := re.fullmatch(r"map<([a-z0-9]+),([a-z0-9]+)>", type_name):
+        key, item = arrow_type(found[1]), arrow_type(found[2])
+        return None if key is None or item is None else pa.map_(key, item)
+    return None
+
+
+def _moment(word: str, unit: str, zone: bool) -> pa.DataType:
+    if word == "timestamp":
+        return pa.timestamp(unit, "UTC" if zone else None)
+    if word == "duration":
+        return pa.duration(unit)
+    return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+
+
+def cast_column(column: pa.ChunkedArray, wanted: Column, same: bool) -> pa.ChunkedArray:
+    """The column in the child's type; TableError where a value would not survive. *same*: it has that type already."""
+    if same:
+        return column
+    kind = arrow_type(wanted.type_name)
+    if kind is None:
+        raise TableError(f"column {wanted} cannot be cast to {wanted.type_name}")
+    if pa.types.is_null(kind):
+        if column.null_count < len(column):
+            raise TableError(f"column {wanted} holds values, the child's has none")
+        return pa.chunked_array([pa.nulls(len(column))])
+    try:
+        return _readable(column).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise TableError(f"column {wanted} cannot be cast to {wanted.type_name} ({error})") from error
+
+
+def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Without the clothing that casts stumble over."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -1,0 +1,102 @@
+"""Constants in the terms of a column's type, so that an engine compares values of one type only, and exactly."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from r2d2.model.literal import NUMBERS, Literal, number_key
+
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+Settled = tuple[str, int | float | str | bytes | bool]
+
+
+def settled(operator: str, literal: Literal, type_name: str) -> Settled | bool:
+    """The comparison of a column with a literal, with a constant of the column's own type.
+
+    True or false where it is the same for every value that the type can hold (and unknown for NULL as ever).
+
+    >>> from decimal import Decimal
+    >>> settled("<", Literal("decimal", Decimal("1.5")), "int32"), settled("=", Literal("float", 0.5), "int32")
+    (('<=', 1), False)
+    """
+    place = native(literal, type_name)
+    if place.value is None:
+        return operator in ("<>", ">", ">=")
+    if place.equal:
+        return operator, place.value
+    if operator in ("=", "<>"):
+        return operator == "<>"
+    return ("<=" if operator in ("<", "<=") else ">"), place.value
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Where a literal stands among the values that a column's type can hold.
+
+    `value` is the largest such value that is not above the literal, None if all are above; `equal`, whether it is the
+    literal. Integers as int, floats as float, decimals and moments as counts of the type's smallest step.
+    """
+
+    value: int | float | str | bytes | bool | None
+    equal: bool
+
+
+def native(literal: Literal, type_name: str) -> Native:
+    """The literal in the terms of a column's type, exactly: engines then compare values of one type only.
+
+    >>> native(Literal("decimal", Decimal("1.5")), "int32"), native(Literal("int", 2**53 + 1), "float64")
+    (Native(value=1, equal=False), Native(value=9007199254740992.0, equal=False))
+    """
+    word = re.match(r"[a-z]*", type_name)
+    family = word.group() if word else ""
+    if literal.kind in NUMBERS:
+        if family == "float":
+            return _native_float(literal)
+        low, high, scale = _steps(type_name)
+        return _native_steps(literal, low, high, scale)
+    if literal.kind in ("timestamp", "timestamp with zone"):
+        unit = _NANOSECONDS[type_name.partition("(")[2].rstrip(")").partition(",")[0]]
+        return _clamped(int(literal.value) // unit, int(literal.value) % unit == 0, -(2**63), 2**63 - 1)
+    return Native(literal.value, True)  # type: ignore[arg-type]
+
+
+def _steps(type_name: str) -> tuple[int, int, int]:
+    """Lowest and highest value of a whole-number or decimal type in its smallest steps, and the digits of a step."""
+    if type_name.startswith("decimal"):
+        precision, scale = map(int, type_name[len("decimal(") : -1].split(","))
+        return -(10**precision) + 1, 10**precision - 1, scale
+    bits = int(type_name.lstrip("uint"))
+    return (0, 2**bits - 1, 0) if type_name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, 0)
+
+
+def _native_steps(literal: Literal, low: int, high: int, scale: int) -> Native:
+    rank, number, zero = number_key(literal.value)  # type: ignore[arg-type]
+    if rank:
+        return Native(high if rank > 0 else None, False)
+    steps = number * 10**scale
+    whole = math.floor(steps)
+    if zero:  # -0.0 lies between -1 step and 0
+        return _clamped(-1, False, low, high)
+    return _clamped(whole, whole == steps, low, high)
+
+
+def _clamped(value: int, equal: bool, low: int, high: int) -> Native:
+    if value < low:
+        return Native(None, False)
+    return Native(min(value, high), equal and value <= high)
+
+
+def _native_float(literal: Literal) -> Native:
+    if literal.kind == "float":
+        return Native(float(literal.value), True)
+    number = Fraction(literal.value)  # type: ignore[arg-type]
+    try:
+        nearest = float(number)
+    except OverflowError:
+        return Native(math.nextafter(math.inf, 0) if number > 0 else -math.inf, False)
+    if Fraction(nearest) > number:
+        nearest = math.nextafter(nearest, -math.inf)
+    return Native(nearest + 0.0, Fraction(nearest) == number)

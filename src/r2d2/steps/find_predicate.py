@@ -1,0 +1,268 @@
+"""Which predicate picks exactly the child's rows out of the parent's (beyond section 5.1, where a person says it).
+
+The rows are known up to the child's columns. A row of the parent that the child does not have is *outside*. The others
+fall into groups of equal rows: of each the child has some number, and the parent has that many or more. Where it has
+more, the filter must have looked at a column that the child lacks; which of the equal rows it took is not known, but
+the sum of all rows' random numbers is, and a range or a list of values that gives that sum is found by looking it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r2d2.steps.conditions import NULL, Box, Codes, Condition, Mask, in_box, separate, shut_out
+
+Numbers = NDArray[np.uint64]
+MOST_BOXES = 6
+_MOST_TRIES = 3_000  # pairs of a condition and a column that are looked at
+_LISTED = 40  # distinct values up to which lists of values are tried
+_NEIGHBOURS = 8  # how far from the tightest bound the true one is looked for
+_SKETCH_ROWS = 6_000  # a pair of conditions is looked for on so many rows first
+_OUTSIDE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Rows of the parent. Of each group all rows are there, or none."""
+
+    codes: Codes  # (columns, rows)
+    group: NDArray[np.int64]  # which row of the child it equals; -1: none
+    number: Numbers  # a random number, the same for equal rows
+    wanted: NDArray[np.int64]  # by group: how often the child has it
+    in_child: Mask  # by column: whether the child has it
+
+    def some(self, rows: Mask) -> Marked:
+        """Only these rows."""
+        return Marked(self.codes[:, rows], self.group[rows], self.number[rows], self.wanted, self.in_child)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """By group: how many rows there are."""
+        return np.bincount(self.group[self.group >= 0], minlength=len(self.wanted))
+
+
+def find_predicate(rows: Marked) -> tuple[Box, ...] | None:
+    """Boxes of conditions that pick the child's rows out of these, exactly; None if none were found.
+
+    An empty box holds for every row.
+    """
+    inside = rows.group >= 0
+    columns = list(range(len(rows.codes)))
+    if (rows.counts == rows.wanted).all():
+        in_both = [c for c in columns if rows.in_child[c]]
+        boxes = separate(rows.codes[:, inside], rows.codes[:, ~inside], in_both, 1)
+        return boxes or separate(rows.codes[:, inside], rows.codes[:, ~inside], columns, MOST_BOXES)
+    box = _with_lost_columns(rows, columns)
+    return None if box is None else (box,)
+
+
+def _with_lost_columns(rows: Marked, columns: Sequence[int]) -> Box | None:
+    """A box whose conditions on columns that the child lacks choose among equal rows."""
+    inside = rows.group >= 0
+    kept = [c for c in columns if rows.in_child[c]]
+    lost = [c for c in columns if not rows.in_child[c]]
+    tight, _ = shut_out(rows.codes[:, inside], rows.codes[:, ~inside], kept)
+    likely = rows.some(in_box(tight, rows.codes))
+    for box in _lost_boxes(likely, lost):
+        held = in_box(box, rows.codes)
+        more, left = shut_out(rows.codes[:, inside], rows.codes[:, held & ~inside], kept)
+        if not left.any() or not (held & ~inside).any():
+            return tuple(sorted((*box, *more), key=lambda c: c.column))
+    return None
+
+
+def _lost_boxes(rows: Marked, lost: Sequence[int]) -> Iterator[Box]:
+    """One condition on a lost column, then two."""
+    for column in lost:
+        for condition in fitting(rows, column):
+            yield (condition,)
+    yield from _pairs(rows, lost)
+
+
+def fitting(rows: Marked, column: int) -> Iterator[Condition]:
+    """Conditions on one column that pick the wanted rows exactly: each is counted before it is offered."""
+    target = np.uint64(0)
+    if len(rows.wanted):
+        target = (_numbers_of(rows) * rows.wanted.astype(np.uint64)).sum(dtype=np.uint64)
+    for condition in (*_ranges(rows, column, target), *_lists(rows, column, target)):
+        if picks(rows, (condition,)):
+            yield condition
+
+
+def picks(rows: Marked, box: Sequence[Condition]) -> bool:
+    """Whether the box holds for exactly the wanted number of each group, and for no row outside."""
+    group = rows.group[in_box(box, rows.codes)]
+    return not (group == _OUTSIDE).any() and bool((np.bincount(group, minlength=len(rows.wanted)) == rows.wanted).all())
+
+
+def _numbers_of(rows: Marked) -> Numbers:
+    """The random number of each group; of a group that has no row here none is known, and none fits."""
+    numbers = np.zeros(len(rows.wanted), dtype=np.uint64)
+    inside = rows.group >= 0
+    numbers[rows.group[inside]] = rows.number[inside]
+    return numbers
+
+
+def _ranges(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]:
+    """Ranges whose numbers sum to the target: two running sums that differ by it."""
+    codes = rows.codes[column]
+    order = np.argsort(codes, kind="stable")
+    ordered, sums = codes[order], np.cumsum(rows.number[order], dtype=np.uint64)
+    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else np.empty(0, np.intp)
+    ends, values = sums[last], ordered[last]
+    nulls = bool(len(values) and values[0] == NULL)
+    of_null = ends[0] if nulls else np.uint64(0)
+    starts = np.concatenate([np.zeros(1, np.uint64), ends[:-1]]) if len(ends) else ends
+    if nulls:
+        ends, values, starts = ends[1:], values[1:], starts[1:]
+    for null in (False, True) if nulls else (False,):
+        wanted = np.subtract(target, of_null) if null else target
+        for first, final in _differing_by(starts, ends, wanted):
+            low = int(values[first]) if first else None
+            high = int(values[final]) if final < len(values) - 1 else None
+            yield Condition(column, low, high, None, null)
+
+
+def _differing_by(starts: Numbers, ends: Numbers, target: np.uint64) -> Iterator[tuple[int, int]]:
+    """Places i <= j with ends[j] - starts[i] = target."""
+    order = np.argsort(ends, kind="stable")
+    wanted = starts + target
+    places = np.searchsorted(ends[order], wanted)
+    places[places == len(ends)] = 0
+    for first in np.flatnonzero(ends[order][places] == wanted)[:4].tolist() if len(ends) else []:
+        final = int(order[places[first]])
+        if first <= final:
+            yield first, final
+
+
+def _lists(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]:
+    """Up to three values, or all but up to two, whose numbers sum to the target."""
+    codes = rows.codes[column]
+    values, inverse = np.unique(codes, return_inverse=True)
+    if not 1 < len(values) <= _LISTED:
+        return
+    sums = np.zeros(len(values), np.uint64)
+    np.add.at(sums, inverse, rows.number)
+    rest = sums.sum(dtype=np.uint64) - target
+    for chosen in _subsets(sums, target, 3):
+        yield _list(column, values[list(chosen)])
+    for left_out in _subsets(sums, rest, 2):
+        yield _list(column, np.delete(values, list(left_out)))
+
+
+def _subsets(sums: Numbers, target: np.uint64, most: int) -> Iterator[tuple[int, ...]]:
+    numbers = [int(number) for number in sums]
+    place = {number: n for n, number in enumerate(numbers)}
+    for size in range(1, most + 1):
+        for others in combinations(range(len(numbers)), size - 1):
+            last = place.get((int(target) - sum(numbers[n] for n in others)) % 2**64, -1)
+            if last > (others[-1] if others else -1):
+                yield (*others, last)
+
+
+def _list(column: int, values: NDArray[np.int64]) -> Condition:
+    codes = tuple(int(value) for value in values if value != NULL)
+    return Condition(column, codes=codes, null=bool((values == NULL).any()))
+
+
+def _pairs(rows: Marked, lost: Sequence[int]) -> Iterator[Box]:
+    """Two conditions on lost columns: one that leaves enough of every group, then one that fits the rest."""
+    sketch = _sketch(rows)
+    for first in islice(_first_conditions(sketch, lost), _MOST_TRIES // max(1, len(lost))):
+        left = sketch.some(first.holds(sketch.codes[first.column]))
+        for column in lost:
+            if column != first.column and next(fitting(left, column), None):
+                yield from _confirmed(rows, first, column)
+
+
+def _confirmed(rows: Marked, first: Condition, column: int) -> Iterator[Box]:
+    """The pair again on all rows, where the bounds of the first may lie a little further out."""
+    for wider in _wider(rows, first):
+        left = rows.some(wider.holds(rows.codes[wider.column]))
+        for second in fitting(left, column):
+            yield (wider, second)
+
+
+def _sketch(rows: Marked) -> Marked:
+    """All rows of some groups, and of those outside as many as belong to the same share of numbers."""
+    if len(rows.group) <= _SKETCH_ROWS:
+        return rows
+    share = _SKETCH_ROWS / len(rows.group)
+    some = rows.number < np.uint64(int(share * 2**64))
+    if not (some & (rows.group >= 0)).any():
+        return rows
+    chosen = rows.some(some)
+    there = np.unique(chosen.group[chosen.group >= 0])
+    renumbered = np.where(chosen.group >= 0, np.searchsorted(there, chosen.group), _OUTSIDE)
+    return Marked(chosen.codes, renumbered, chosen.number, rows.wanted[there], rows.in_child)
+
+
+def _first_conditions(rows: Marked, lost: Sequence[int]) -> Iterator[Condition]:
+    for column in lost:
+        if len(np.unique(rows.codes[column])) <= _LISTED:
+            yield from _enough_of_lists(rows, column)
+    for column in lost:
+        yield from _enough_of_ranges(rows, column)
+
+
+def _enough_of_lists(rows: Marked, column: int) -> Iterator[Condition]:
+    """Lists of one to three values that leave enough of every group."""
+    values = np.unique(rows.codes[column])
+    needed = [v for v in values if not _enough(rows, rows.codes[column] != v)]
+    for size in range(max(1, len(needed)), 4):
+        for others in combinations([v for v in values if v not in needed], size - len(needed)):
+            condition = _list(column, np.array([*needed, *others], dtype=np.int64))
+            if size < len(values) and _enough(rows, condition.holds(rows.codes[column])):
+                yield condition
+
+
+def _enough_of_ranges(rows: Marked, column: int) -> Iterator[Condition]:
+    """Ranges that leave enough of every group, from the tightest bounds outward."""
+    tightest = _tightest(rows, column)
+    if tightest is None:
+        return
+    for condition in _wider(rows, Condition(column, *tightest)):
+        if _enough(rows, condition.holds(rows.codes[column])):
+            yield condition
+
+
+def _tightest(rows: Marked, column: int) -> tuple[int, int] | None:
+    """The highest lower and the lowest upper bound that, each alone, leave enough of every group."""
+    known = (rows.group >= 0) & (rows.codes[column] != NULL)
+    group, codes = rows.group[known], rows.codes[column][known]
+    counts = np.bincount(group, minlength=len(rows.wanted))
+    if not len(group) or (counts < rows.wanted).any():
+        return None
+    order = np.lexsort((codes, group))
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    asked = rows.wanted > 0
+    ordered = codes[order]
+    low = ordered[(first + counts - rows.wanted)[asked]].min()
+    high = ordered[(first + rows.wanted - 1)[asked]].max()
+    return int(low), int(high)
+
+
+def _wider(rows: Marked, condition: Condition) -> Iterator[Condition]:
+    """The range itself, and with either bound at one of the next values outward, or open. A list stays as it is."""
+    if condition.codes is not None:
+        yield condition
+        return
+    values = np.unique(rows.codes[condition.column])
+    values = values[values != NULL]
+    low, high = condition.low or 0, int(values[-1]) if condition.high is None else condition.high
+    lows = [None, *values[values <= low][-_NEIGHBOURS:][::-1].tolist()]
+    highs = [None, *values[values >= high][:_NEIGHBOURS].tolist()]
+    for bottom in lows:
+        for top in highs:
+            if bottom is not None or top is not None:
+                yield Condition(condition.column, bottom, top, None, condition.null)
+
+
+def _enough(rows: Marked, held: Mask) -> bool:
+    group = rows.group[held & (rows.group >= 0)]
+    return bool((np.bincount(group, minlength=len(rows.wanted)) >= rows.wanted).all())
