@@ -67,7 +67,8 @@ def _one_of(*words: str) -> Check:
 
 
 _SCANS = ("scan", "demo")
-_SPARK = (*_SCANS, "recipe")  # the commands that read rows
+_PLANS = ("plan", "demo")
+_SPARK = (*_SCANS, "recipe", "plan")  # the commands that read rows
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,60 @@ class Settings:
         commands=["recipe"],
         metavar="N",
         check=_at_least(0),
+    )
+    prices: str = _setting("azure", "prices: azure, aws, gcp or a TOML file", commands=_PLANS, metavar="NAME|FILE")
+    access: str = _setting(
+        "",
+        "access log (CSV, JSON lines, Parquet) with the columns table, time and, if there are any, kind and reader",
+        commands=["plan"],
+        metavar="FILE",
+    )
+    exclude_reader: tuple[str, ...] = _setting(
+        (), "a reader whose lines in the access log do not count; may be repeated", commands=["plan"], metavar="NAME"
+    )
+    accesses_per_week: float = _setting(
+        0.25,
+        "how often a table is read, where no access log says: each read of a deleted table is a rebuild",
+        commands=_PLANS,
+        metavar="N",
+        check=_at_least(0),
+    )
+    maintenance_per_week: float = _setting(
+        1.0,
+        "how often maintenance, such as privacy requests, reads every table, where no access log says",
+        commands=_PLANS,
+        metavar="N",
+        check=_at_least(0),
+    )
+    horizon: float = _setting(
+        1.0, "months that the plan looks ahead", commands=_PLANS, metavar="MONTHS", check=_between(0.01, 1200)
+    )
+    latency: float = _setting(
+        3600.0, "seconds that a rebuild may take at most", commands=_PLANS, metavar="SECONDS", check=_at_least(0)
+    )
+    read_speed: float = _setting(
+        100.0, "MB a second that a rebuild reads", commands=_PLANS, metavar="MB", check=_at_least(0.001)
+    )
+    write_speed: float = _setting(
+        50.0, "MB a second that a rebuild writes", commands=_PLANS, metavar="MB", check=_at_least(0.001)
+    )
+    protect: tuple[str, ...] = _setting((), "tables that stay; may be repeated", commands=["plan"], metavar="GLOB")
+    legal_hold: tuple[str, ...] = _setting(
+        (), "tables under legal hold: they stay; may be repeated", commands=["plan"], metavar="GLOB"
+    )
+    protect_owner: tuple[str, ...] = _setting(
+        (), "tables whose files belong to this user stay; may be repeated", commands=["plan"], metavar="USER"
+    )
+    min_age: float = _setting(
+        7.0, "days that a table must not have been written to", commands=["plan"], metavar="DAYS", check=_at_least(0)
+    )
+    plan_empty: bool = _setting(False, "empty tables may go too", commands=["plan"])
+    solver_seconds: float = _setting(
+        60.0,
+        "seconds that the solver may take for tables that hang together; then the best so far counts, with its gap",
+        commands=["plan"],
+        metavar="SECONDS",
+        check=_at_least(0.1),
     )
     keep_runs: int = _setting(
         2, "how many finished scans the state folder keeps", commands=["scan"], metavar="N", check=_at_least(1)

@@ -1,0 +1,91 @@
+"""How a proposal looks on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from r2d2.cli.output import bytes_for_people, console, plain, print_table
+from r2d2.model.plan import CurvePoint, Deletion, Proposal
+
+_MOST_LINES = 30
+_RIGHT = ("size", "saved a month", "one rebuild", "takes")
+
+
+def show_proposal(proposal: Proposal, *, notes: Sequence[str] = (), most: int = _MOST_LINES) -> None:
+    """What may go, what that saves, and what stays."""
+    out = console()
+    for note in notes:
+        out.print(f"[yellow]note:[/] {plain(note)}")
+    if proposal.deletions:
+        columns = ("table", "rebuilt from", "by", "size", "saved a month", "one rebuild", "takes", "risk")
+        rows = [_row(line, proposal.currency) for line in proposal.deletions[:most]]
+        print_table("What may go", columns, rows, _RIGHT)
+        if len(proposal.deletions) > most:
+            out.print(f"… and {len(proposal.deletions) - most:,} more; --json has them all")
+    _show_totals(proposal)
+    if proposal.kept:
+        print_table(
+            "Contained in another, and kept", ("table", "because"), [(k.table, k.because) for k in proposal.kept[:most]]
+        )
+        if len(proposal.kept) > most:
+            out.print(f"… and {len(proposal.kept) - most:,} more; --json has them all")
+
+
+def _row(line: Deletion, currency: str) -> tuple[str, ...]:
+    seconds = f"{line.rebuild_seconds:,.0f} s" if line.rebuild_seconds >= 1 else "< 1 s"
+    return (
+        line.table,
+        line.parent,
+        line.recipe,
+        bytes_for_people(line.size_bytes),
+        money(line.saved, currency),
+        money(line.rebuild_cost, currency),
+        seconds if line.measured else f"about {seconds}",
+        f"{line.risk}: {line.risk_because}",
+    )
+
+
+def _show_totals(proposal: Proposal) -> None:
+    out, currency = console(), proposal.currency
+    share = proposal.size_bytes / proposal.lake_bytes if proposal.lake_bytes else 0
+    size = bytes_for_people(proposal.size_bytes)
+    out.print(
+        f"[bold]{len(proposal.deletions):,} of {proposal.lake_tables:,} tables may go[/]: {size} of "
+        f"{bytes_for_people(proposal.lake_bytes)} ({share:.0%})"
+    )
+    rebuilds = sum(line.rebuild_cost * line.rebuilds_expected + line.listing_cost for line in proposal.deletions)
+    out.print(
+        f"A month: storage {money(proposal.total('storage_saved'), currency)} + maintenance "
+        f"{money(proposal.total('maintenance_saved'), currency)} − expected rebuilds {money(rebuilds, currency)} = "
+        f"[bold]{money(proposal.saved, currency)} saved[/] of {money(proposal.lake_cost, currency)}"
+    )
+    out.print(
+        f"Privacy requests read {proposal.total('rows_not_scanned'):,.0f} rows and "
+        f"{bytes_for_people(proposal.total('bytes_not_scanned'))} less in a month"
+    )
+    best = "no choice saves more" if proposal.proven else f"another choice might cost up to {proposal.gap:.2%} less"
+    out.print(f"Prices: {plain(proposal.prices)}. Under these assumptions {best}.")
+
+
+def show_curve(points: Sequence[CurvePoint], currency: str) -> None:
+    """Savings month by month, a column for each frequency of privacy requests."""
+    weekly = sorted({point.maintenance_per_week for point in points})
+    rows = [
+        (str(month), *(money(point.saved, currency) for point in sorted(some, key=lambda p: p.maintenance_per_week)))
+        for month, some in groupby(sorted(points, key=lambda point: point.months), key=lambda point: point.months)
+    ]
+    heads = [f"{times:g} privacy requests a week" for times in weekly]
+    print_table("Saved after so many months", ("months", *heads), rows, ("months", *heads))
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount with as many digits as it takes to see something.
+
+    >>> money(1234.5, "USD"), money(0.00012, "USD"), money(0, "USD")
+    ('1,234.50 USD', '0.00012 USD', '0.00 USD')
+    """
+    text = f"{amount:,.2f}" if amount == 0 or abs(amount) >= 1 else f"{amount:.2g}"
+    if "e" in text:
+        text = f"{amount:.12f}".rstrip("0")
+    return f"{text} {currency}"
