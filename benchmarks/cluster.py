@@ -21,10 +21,11 @@ from r2d2.engine.java import java_home
 
 @dataclass
 class Cluster:
-    """Where the master listens, and the workers' processes, so that a test can kill one."""
+    """Where the master listens, the workers' processes, so that a test can kill one, and the folders they work in."""
 
     url: str
     workers: list[subprocess.Popen[bytes]]
+    folders: list[Path]
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def spark_cluster(workers: int, *, memory: str = "2g", python: str = sys.executa
                 worker = ["org.apache.spark.deploy.worker.Worker", *options, "--work-dir", f"{scratch}/w{number}", url]
                 started.append(_start(worker, scratch, f"worker{number}", python))
             _wait_for_workers(Path(scratch) / "master.log", workers)
-            yield Cluster(url, started[1:])
+            yield Cluster(url, started[1:], [Path(scratch) / f"w{number}" for number in range(workers)])
         finally:
             for process in started:
                 end_session(process)

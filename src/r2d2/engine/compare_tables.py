@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from r2d2.engine.apart import apart
 from r2d2.engine.cluster import parallelism
 from r2d2.engine.hash_slices import NOTE, Hashing, Piece, block_bundle
+from r2d2.engine.job import run_job
 from r2d2.engine.tasks import bundles_of
 from r2d2.engine.travel import travelling
 
@@ -50,7 +50,7 @@ def compare_tables(
         groups = blocks.repartition(2 * cores, "projection", "part").groupBy("projection", "part")
         return groups.applyInArrow(travelling(spark, _count(edges)), _COUNTS).collect()
 
-    counts = apart(run)
+    counts = run_job(spark, run)
     missing: defaultdict[Pair, list[int]] = defaultdict(lambda: [0, 0])
     for row in counts:
         if row.note is None:

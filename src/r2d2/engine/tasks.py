@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from r2d2.engine.apart import apart
 from r2d2.engine.cluster import parallelism
+from r2d2.engine.job import run_job
 from r2d2.engine.travel import travelling
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run_tasks(spark: SparkSession, pieces: Sequence[Any], *, task: Task, weight:
         answers = spread.mapInArrow(travelling(spark, _over_arrow(task)), "answer string")
         return [row.answer for row in answers.collect()]
 
-    return apart(run) if pieces else []
+    return run_job(spark, run) if pieces else []
 
 
 def bundles_of(pieces: Sequence[Any], *, cores: int, weight: Weight, per_task: float) -> list[tuple[int, str]]:

@@ -35,7 +35,8 @@ def with_code(function: Function) -> Function:
     """*function* as one that brings our code along wherever it is unpickled."""
     from pyspark import cloudpickle
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # this module must get there without an import
+    register: Callable[[Any], None] = cloudpickle.register_pickle_by_value
+    register(sys.modules[__name__])  # this module must get there without an import
     cargo = _Cargo(function)
 
     def run(argument: Any) -> Any:
