@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -106,8 +107,19 @@ def _start(arguments: Sequence[str], scratch: str, name: str, python: str) -> su
     }
     with open(f"{scratch}/{name}.log", "wb") as log:
         return subprocess.Popen(
-            [home / "bin" / "spark-class", *arguments], env=environment, stdout=log, stderr=log, start_new_session=True
+            [home / "bin" / "spark-class", *arguments],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
         )
+
+
+def _die_with_parent() -> None:
+    """Whoever started a cluster may be killed before it can stop it (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _wait_for(port: int, seconds: float = 60) -> None:

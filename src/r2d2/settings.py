@@ -156,7 +156,7 @@ class Settings:
         "with --master on a cluster: seconds without a sign of life from any worker before the scan gives up",
         commands=_SCANS,
         metavar="SECONDS",
-        check=_at_least(1),
+        check=_at_least(0.1),
     )
     driver_memory: str = _setting(
         "",
