@@ -43,7 +43,7 @@ def another(declaration: Declaration, number: int) -> Any:
         return number + 3
     if declaration.type is float:
         return 0.25 + number / 8
-    return f"text{number}"
+    return {"master": "spark://", "remote": "sc://"}.get(declaration.name, "") + f"text{number}"
 
 
 def in_toml(value: Any) -> str:
@@ -179,6 +179,8 @@ def test_a_wrong_type_from_code_is_told(name: str, value: Any, tmp_path: Path) -
         ("keep_runs = 0", "--keep-runs must be at least 1, not 0"),
         ("footer_timeout = 0.0", "--footer-timeout must be at least 0.1"),
         ("footer_timeout = nan", "--footer-timeout must be"),
+        ("master = 'mesos://host'", "--master must start with local or spark:// or yarn or k8s://, not mesos://host"),
+        ("remote = 'host:15002'", "--remote must start with sc://, not host:15002"),
         ("partition_types = 'guess'", "--partition-types must be one of infer, string, not guess"),
     ],
 )

@@ -66,6 +66,14 @@ def _one_of(*words: str) -> Check:
     return lambda value: None if value in words else f"must be one of {', '.join(words)}"
 
 
+def _starts_with(*words: str) -> Check:
+    return lambda value: None if value.startswith(words) else f"must start with {' or '.join(words)}"
+
+
+def _nothing_or(check: Check) -> Check:
+    return lambda value: check(value) if value else None
+
+
 _SCANS = ("scan", "demo")
 _PLANS = ("plan", "demo")
 _SPARK = (*_SCANS, "recipe", "plan")  # the commands that read rows
@@ -132,9 +140,26 @@ class Settings:
         check=_at_least(0.1),
     )
     master: str = _setting(
-        "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…", commands=_SPARK, metavar="URL"
+        "local[*]",
+        "where Spark runs: local[N], or spark://host:7077, yarn, k8s://…, where every worker sees the lake",
+        commands=_SPARK,
+        metavar="URL",
+        check=_starts_with("local", "spark://", "yarn", "k8s://"),
     )
-    remote: str = _setting("", "a Spark Connect server to use instead: sc://…", commands=_SPARK, metavar="URL")
+    remote: str = _setting(
+        "",
+        "a Spark Connect server to use instead, whose workers see the lake: sc://host:15002",
+        commands=_SPARK,
+        metavar="URL",
+        check=_nothing_or(_starts_with("sc://")),
+    )
+    worker_timeout: float = _setting(
+        300.0,
+        "with --master on a cluster: seconds without a sign of life from any worker before the scan gives up",
+        commands=_SPARK,
+        metavar="SECONDS",
+        check=_at_least(0.1),
+    )
     driver_memory: str = _setting(
         "",
         "memory of an embedded Spark, such as 2g; by default a quarter of the machine's, 1g to 4g",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.cluster import processes_of as processes
 from r2d2.pipeline import STEPS
 from tests.cli.conftest import Command, write
 from tests.lake.killer import write_killer
@@ -26,20 +27,6 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc"),
 ]
-
-
-def processes(session: int) -> dict[int, str]:
-    """The processes of a session that live, with their command lines."""
-    found = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                state, _, _, number, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
-                if int(number) == session and state != "Z":
-                    found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue  # it has just ended
-    return found
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.engine.tasks import pack, parallelism, run_tasks
+from r2d2.engine.tasks import pack, run_tasks
 
 WEIGHTS = st.lists(st.integers(0, 1000), max_size=60)
 
@@ -37,31 +35,6 @@ def test_no_bundle_is_heavier_than_the_mean_by_more_than_one_piece(weights: list
 
 def test_equal_pieces_are_spread_evenly() -> None:
     assert sorted(len(bundle) for bundle in pack(range(100), weight=lambda piece: 1, bundles=8)) == [12] * 4 + [13] * 4
-
-
-def session(**conf: str) -> Any:
-    """As much of a session as `parallelism` asks: its settings."""
-    stated = {name.replace("_", "."): value for name, value in conf.items()}
-    return SimpleNamespace(conf=SimpleNamespace(get=lambda name, default=None: stated.get(name, default)))
-
-
-@pytest.mark.parametrize(
-    ("conf", "tasks"),
-    [
-        ({"spark_master": "local"}, 1),
-        ({"spark_master": "local[1]"}, 1),
-        ({"spark_master": "local[4]"}, 4),
-        ({"spark_master": "local[4,3]"}, 4),
-        ({"spark_master": "local[*]"}, os.cpu_count()),
-        ({"spark_master": "local[*,2]"}, os.cpu_count()),
-        ({"spark_master": "yarn", "spark_default_parallelism": "24"}, 24),
-        ({"spark_master": "spark://host:7077", "spark_sql_shuffle_partitions": "200"}, 200),
-        ({"spark_master": "spark://host:7077"}, 8),
-        ({}, 8),  # Spark Connect need not say where it runs
-    ],
-)
-def test_parallelism_is_what_the_session_says(conf: dict[str, str], tasks: int) -> None:
-    assert parallelism(session(**conf)) == tasks
 
 
 def echo(bundle: list[Any]) -> list[str]:

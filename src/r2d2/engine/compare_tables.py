@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from r2d2.engine.apart import apart
+from r2d2.engine.cluster import parallelism
 from r2d2.engine.exchange import exchange_folder, receive, send
 from r2d2.engine.hash_slices import NOTE, Block, Hashing, Piece, block_bundle
-from r2d2.engine.tasks import bundles_of, parallelism
+from r2d2.engine.job import run_job
+from r2d2.engine.tasks import bundles_of
+from r2d2.engine.travel import travelling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,14 +44,15 @@ def compare_tables(
     """Missing rows and copies of every edge, by projection number, and the tasks' notes: fingerprints and failures."""
 
     def run() -> list[Any]:
-        rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
+        cores = parallelism(spark)
+        rows = bundles_of(pieces, cores=cores, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
         work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
         with exchange_folder(spark) as folder:
-            blocks = work.mapInArrow(_pack(hashing, folder), _BLOCKS)
-            groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
-            return groups.applyInArrow(_count(edges), _COUNTS).collect()
+            blocks = work.mapInArrow(travelling(spark, _pack(hashing, folder)), _BLOCKS)
+            groups = blocks.repartition(2 * cores, "projection", "part").groupBy("projection", "part")
+            return groups.applyInArrow(travelling(spark, _count(edges)), _COUNTS).collect()
 
-    counts = apart(run)
+    counts = run_job(spark, run)
     missing: defaultdict[Pair, list[int]] = defaultdict(lambda: [0, 0])
     for row in counts:
         if row.note is None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
+from r2d2.engine.failures import WORKER_DIED
 from r2d2.engine.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
 from r2d2.engine.tasks import run_tasks
 from r2d2.model.schema import Column, Token
@@ -18,7 +19,6 @@ from r2d2.model.schema import Column, Token
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WORKER_DIED = "Python worker exited unexpectedly"  # how Spark puts it
 Answer = TypeVar("Answer")
 BYTES_PER_TASK = 512 << 20  # a task reads slice by slice; starting one costs a tenth of a second
 FindDeadly = Callable[[Sequence[Mapping[str, Any]]], Mapping[int, str]]  # slices that kill who reads them, and how
@@ -202,7 +202,7 @@ class Content:
         try:
             return job(pieces)
         except Exception as error:
-            if WORKER_DIED not in str(error):
+            if WORKER_DIED not in str(error.__cause__ or error):
                 raise
             deadly = self.find_deadly([piece["slice"] for piece in pieces])
             if not deadly:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from r2d2.engine.cluster import works_here
 from r2d2.engine.hash_slices import NOTE, Block
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _MAGIC = b"R2HP"
 @contextmanager
 def exchange_folder(spark: SparkSession) -> Iterator[str]:
     """A folder that all tasks of the session share, or "" if they may run on several machines."""
-    if not (spark.conf.get("spark.master", "") or "").startswith("local"):
+    if not works_here(spark):
         yield ""
         return
     beside_the_shuffle = (spark.conf.get("spark.local.dir", "") or "").partition(",")[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING
 from r2d2.engine.apart import apart, begin
 from r2d2.engine.class_archive import archive_options
 from r2d2.engine.java import suitable_java
+from r2d2.engine.job import PATIENCE
+from r2d2.engine.reach import check_master, reach
 from r2d2.errors import UserError
 from r2d2.settings import Settings
 
@@ -38,6 +41,8 @@ appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = fatal
 """
+_FAIR_POOL = '<allocations><pool name="default"><schedulingMode>FAIR</schedulingMode></pool></allocations>'
+_START = "what stands above this line, if anything, was said by Spark; docs/operations.md says what a cluster needs"
 
 
 @contextmanager
@@ -87,13 +92,15 @@ def _import_spark() -> type[SparkSession]:
 
 
 def _remote(settings: Settings) -> tuple[SparkSession, bool]:
-    builder = _import_spark().builder
+    """A session of our own at a Spark Connect server: `getOrCreate` might hand out somebody else's, for us to stop."""
+    _import_spark()
     try:
-        return builder.remote(settings.remote).getOrCreate(), True
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as error:  # PySpark's own, for grpc and its kin
         raise UserError(
-            "this PySpark lacks what a Spark Connect client needs", hint="pip install 'pyspark[connect]'"
+            "this PySpark lacks what a Spark Connect client needs", hint="pip install 'r2d2-lake[connect]'"
         ) from error
+    return reach(settings.remote, lambda: ConnectSession.builder.remote(settings.remote).create()), True
 
 
 def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
@@ -103,6 +110,7 @@ def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
         return running, False
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit: its master and settings stand
         return _started(builder.builder.getOrCreate), True
+    check_master(settings.master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
     scratch = Path(tempfile.mkdtemp(prefix="r2d2-spark-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
@@ -121,6 +129,11 @@ def _started(start: Callable[[], SparkSession]) -> SparkSession:
     except KeyboardInterrupt:
         starting.result().stop()
         raise
+    except Exception as error:
+        causes = re.findall(r"^(?:Caused by)?: ([\w.$]+: .*)", str(error), re.MULTILINE) or str(error).splitlines()
+        raise UserError(
+            f"Spark did not start: {causes[-1] if causes else type(error).__name__}", hint=_START
+        ) from error
 
 
 def _running(sessions: type[SparkSession]) -> SparkSession | None:
@@ -140,8 +153,9 @@ def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, s
     options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={log.as_uri()}"]
     if settings.class_archive:
         options += archive_options(java)
-    here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"} if local else {}
-    return here | {
+    there = _on_a_cluster(settings, scratch)
+    here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    return (here if local else there) | {
         "spark.ui.enabled": "false",  # it is open to all and can kill jobs (HAZARDS 37)
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": settings.driver_memory or _driver_memory(),
@@ -155,6 +169,17 @@ def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, s
         "spark.shuffle.spill.compress": "false",
         "spark.sql.codegen.wholeStage": "false",  # a plan runs once: compiling it takes longer than running it
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+
+
+def _on_a_cluster(settings: Settings, scratch: Path) -> dict[str, str]:
+    """So that a tiny job, which asks for a sign of life, need not wait behind a long one."""
+    pools = scratch / "pools.xml"
+    pools.write_text(_FAIR_POOL)
+    return {
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": pools.as_uri(),
+        PATIENCE: str(settings.worker_timeout),
     }
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import heapq
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from r2d2.engine.apart import apart
+from r2d2.engine.cluster import parallelism
+from r2d2.engine.job import run_job
+from r2d2.engine.travel import travelling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,16 +30,16 @@ def run_tasks(spark: SparkSession, pieces: Sequence[Any], *, task: Task, weight:
     """
 
     def run() -> list[str]:
-        rows = bundles_of(spark, pieces, weight=weight, per_task=per_task)
+        rows = bundles_of(pieces, cores=parallelism(spark), weight=weight, per_task=per_task)
         spread = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
-        return [row.answer for row in spread.mapInArrow(_over_arrow(task), "answer string").collect()]
+        answers = spread.mapInArrow(travelling(spark, _over_arrow(task)), "answer string")
+        return [row.answer for row in answers.collect()]
 
-    return apart(run) if pieces else []
+    return run_job(spark, run) if pieces else []
 
 
-def bundles_of(spark: SparkSession, pieces: Sequence[Any], *, weight: Weight, per_task: float) -> list[tuple[int, str]]:
+def bundles_of(pieces: Sequence[Any], *, cores: int, weight: Weight, per_task: float) -> list[tuple[int, str]]:
     """The pieces in numbered bundles of about *per_task* weight: as many as cores at least, four times that at most."""
-    cores = parallelism(spark)
     wanted = sum(map(weight, pieces)) / per_task
     bundles = pack(pieces, weight=weight, bundles=min(len(pieces), round(min(4 * cores, max(cores, wanted)))))
     return [(number, json.dumps(bundle)) for number, bundle in enumerate(bundles)]
@@ -56,16 +57,6 @@ def pack(pieces: Sequence[Any], *, weight: Weight, bundles: int) -> list[list[An
         content.append(piece)
         heapq.heappush(heap, (load + weight(piece), number, content))
     return [content for _, _, content in sorted(heap, key=lambda entry: entry[1]) if content]
-
-
-def parallelism(spark: SparkSession) -> int:
-    """How many tasks the session can run at once, as far as it says."""
-    master = spark.conf.get("spark.master", "") or ""
-    if master.startswith("local"):
-        cores = master.partition("[")[2].rstrip("]").partition(",")[0]
-        return (os.cpu_count() or 1) if cores == "*" else int(cores or 1)
-    stated = spark.conf.get("spark.default.parallelism", None) or spark.conf.get("spark.sql.shuffle.partitions", "8")
-    return int(stated or 8)
 
 
 def _over_arrow(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:

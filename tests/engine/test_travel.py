@@ -1,0 +1,86 @@
+"""Our code reaches workers that do not have it, and is the driver's whatever else they have."""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark import cloudpickle
+
+import r2d2
+from r2d2.engine.travel import packed_source, travelling, with_code
+from r2d2.lake.read_metadata import read_bundle
+
+LOAD_AND_CALL = "import pickle, sys; print(*pickle.load(open(sys.argv[1], 'rb'))(eval(sys.argv[2])))"
+
+
+def run_in(python: str, folder: Path, code: str, *arguments: object, path: str = "") -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PYTHONPATH": path}
+    command = [python, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> list[Any]:
+    pq.write_table(pa.table({"x": [1, 2, None], "s": ["a", "b", "c"]}), tmp_path / "t.parquet")
+    return [(0, "parquet", [str(tmp_path / "t.parquet")])]
+
+
+@pytest.mark.parametrize("elsewhere", ["lacks r2d2", "has another r2d2", "has loaded another r2d2"])
+def test_a_task_runs_where_our_code_is_not(elsewhere: str, bare_python: str, bundle: list[Any], tmp_path: Path) -> None:
+    task = partial(read_bundle, timeout_seconds=30)
+    (tmp_path / "task").write_bytes(cloudpickle.dumps(with_code(task)))
+    other = tmp_path / "other"
+    (other / "r2d2" / "lake").mkdir(parents=True)
+    for name in ("__init__.py", "lake/__init__.py", "lake/read_metadata.py"):
+        (other / "r2d2" / name).write_text("OTHER = True\n")
+    before = "import r2d2.lake.read_metadata; " if elsewhere == "has loaded another r2d2" else ""
+    path = "" if elsewhere == "lacks r2d2" else str(other)
+    out = run_in(bare_python, tmp_path, before + LOAD_AND_CALL, tmp_path / "task", repr(bundle), path=path)
+    assert [json.loads(out)] == [json.loads(answer) for answer in task(bundle)]
+
+
+def test_without_it_a_task_does_not(bare_python: str, bundle: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "task").write_bytes(cloudpickle.dumps(partial(read_bundle, timeout_seconds=30)))
+    with pytest.raises(AssertionError, match="No module named 'r2d2'"):
+        run_in(bare_python, tmp_path, LOAD_AND_CALL, tmp_path / "task", repr(bundle))
+
+
+def test_a_worker_that_serves_two_versions_runs_each_with_its_own_code(bare_python: str, tmp_path: Path) -> None:
+    code = """
+import json, pickle, sys, zlib
+install = pickle.load(open(sys.argv[1], "rb"))
+def version(number):
+    install(number, zlib.compress(json.dumps({"r2d2": [True, ""], "r2d2.x": [False, f"number = {number}"]}).encode()))
+    from r2d2.x import number
+    return number
+print([version(number) for number in ("1", "2", "2", "1")])
+"""
+    from r2d2.engine import travel
+
+    cloudpickle.register_pickle_by_value(travel)
+    (tmp_path / "install").write_bytes(cloudpickle.dumps(travel.install))
+    assert run_in(bare_python, tmp_path, code, tmp_path / "install").strip() == "[1, 2, 2, 1]"
+
+
+def test_every_module_travels_and_they_are_not_much_to_carry() -> None:
+    import zlib
+
+    _, packed = packed_source()
+    names = {"r2d2", *(module.name for module in pkgutil.walk_packages(r2d2.__path__, "r2d2."))}
+    assert json.loads(zlib.decompress(packed)).keys() == names
+    assert len(packed) < 1 << 20, "Spark complains of tasks above a megabyte"
+
+
+def test_on_this_machine_nothing_has_to_travel(spark: Any) -> None:
+    assert travelling(spark, len) is len
