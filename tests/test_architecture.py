@@ -27,6 +27,7 @@ ALLOWED = {
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
     "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report"},
+    "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
     "cli": None,  # anything
     "web": None,
     "__init__": {"api"},

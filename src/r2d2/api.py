@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
-from r2d2.engine.recipes import Rebuilt, RecipeJobs
+from r2d2.engine.recipes import Difference, RecipeJobs
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError, UserError
@@ -137,18 +137,28 @@ def infer_recipes(
 
 
 def try_recipe(
-    scan: Scan, recipe: Recipe, settings: Settings, *, parent: str, child: str, spark: SparkSession | None = None
-) -> Rebuilt:
-    """What a recipe makes of the parent, and whether that is the child."""
+    scan: Scan,
+    recipe: Recipe,
+    settings: Settings | None = None,
+    *,
+    parent: str,
+    child: str,
+    spark: SparkSession | None = None,
+    examples: int = 0,
+) -> Difference:
+    """How the rows that a recipe makes of *parent* differ from *child*; with some *examples*, values and all."""
+    settings = settings or load_settings()
     pair = find_table(scan, parent), find_table(scan, child)
+    rows = scan.profiles[pair[1]].rows
     with LazySession(settings, spark) as session:
         jobs = _recipe_jobs(scan, settings, session)
-        outcome = jobs.rebuild({pair: recipe})
-    if pair not in outcome:
-        names = [scan.tables[table].name for table in pair if table in jobs.content.failed]
-        because, hint = jobs.content.failed[find_table(scan, names[0])]
-        raise TableError(f"cannot read table {names[0]}: {because}", hint=hint)
-    return outcome[pair]
+        if rows <= settings.recipe_rows:
+            return jobs.differ(pair, recipe, examples=examples)
+        outcome = jobs.rebuild({pair: recipe}).get(pair)
+    if outcome is None or outcome.wrong:
+        return Difference(wrong=outcome.wrong if outcome else "the parent or the child cannot be read")
+    wrong = "" if outcome.same or outcome.rows != rows else "as many rows as the child, but other ones"
+    return Difference(outcome.rows, max(0, outcome.rows - rows), max(0, rows - outcome.rows), wrong=wrong)
 
 
 def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> RecipeJobs:

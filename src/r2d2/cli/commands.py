@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from r2d2.cli.options import settings_from, with_settings
+from r2d2.cli.recipe import recipe
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -123,4 +124,4 @@ def demo(folder: Path, as_json: bool, quiet: bool, **given: Any) -> int:
     return run_demo(folder, settings_from(given), as_json=as_json, quiet=quiet)
 
 
-ALL = (demo, scan, edges, explain, generate)
+ALL: tuple[click.Command, ...] = (demo, scan, edges, explain, recipe, generate)

@@ -27,16 +27,23 @@ def reference() -> str:
 
 
 def _commands() -> Iterator[str]:
-    for name in cli.commands:
-        command = cli.commands[name]
-        context = click.Context(
-            command,
-            info_name=f"r2d2 {name}",
-            max_content_width=110,
-            terminal_width=110,
-            help_option_names=cli.context_settings["help_option_names"],
-        )
-        yield f"## r2d2 {name}\n\n```\n{command.get_help(context)}\n```\n"
+    for name, command in cli.commands.items():
+        yield from _command(f"r2d2 {name}", command)
+
+
+def _command(name: str, command: click.Command) -> Iterator[str]:
+    """One command, then those below it."""
+    context = click.Context(
+        command,
+        info_name=name,
+        max_content_width=110,
+        terminal_width=110,
+        help_option_names=cli.context_settings["help_option_names"],
+    )
+    yield f"## {name}\n\n```\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for below, one in command.commands.items():
+            yield from _command(f"{name} {below}", one)
 
 
 def _settings() -> Iterator[str]:

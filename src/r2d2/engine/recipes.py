@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from r2d2.engine.content import BYTES_PER_TASK, WORKER_DIED, Content
+from r2d2.engine.differ import differ_bundle
 from r2d2.engine.hash_slices import Piece
 from r2d2.engine.rebuild import distinct_bundle, rebuild_bundle
 from r2d2.engine.search_recipes import FindBoxes, search_bundle
@@ -38,6 +39,23 @@ class Rebuilt:
     rows: int
     same: bool
     wrong: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the rows that a recipe makes differ from the child's; or why it could not be carried out."""
+
+    rows: int = 0
+    too_many: int = 0  # rows made that the child has not, or not as often
+    too_few: int = 0
+    example_too_many: Sequence[Mapping[str, str | None]] = ()
+    example_too_few: Sequence[Mapping[str, str | None]] = ()
+    wrong: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether the child came out, row for row."""
+        return not (self.too_many or self.too_few or self.wrong)
 
 
 @dataclass
@@ -69,6 +87,24 @@ class RecipeJobs:
             for number, (pair, _) in enumerate(numbered)
             if not self.content.failed.keys() & set(pair)
         }
+
+    def differ(self, pair: Pair, recipe: Recipe, *, examples: int = 0) -> Difference:
+        """How the rows that one recipe makes differ from the child's, counted, with some *examples* of them."""
+        parent = self.content.tables[pair[0]]
+        paths = [relative_to(parent.location, part["path"]) for part in parent.slices]
+        piece = {
+            "table": pair[0],
+            "slices": parent.slices,
+            "listed": [_shipped(0, recipe, path)[2] for path in paths],
+            "recipe": _shipped(0, recipe, "")[1],
+            "distinct": recipe.distinct,
+            "types": [[column.token, column.type_name] for column in parent.columns],
+            "child": self._child(pair[1]),
+            "examples": examples,
+        }
+        task = partial(differ_bundle, hashing=self.content.hashing)
+        answers = self._answers(lambda: [] if self.content.failed else [piece], task, BYTES_PER_TASK)
+        return Difference(**answers[0]) if answers else Difference(wrong="the parent or the child cannot be read")
 
     def _search_pieces(self, edges: Iterable[Pair]) -> Iterator[Piece]:
         children: defaultdict[int, list[int]] = defaultdict(list)

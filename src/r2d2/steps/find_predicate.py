@@ -19,10 +19,10 @@ from r2d2.steps.conditions import NULL, Box, Codes, Condition, Mask, in_box, sep
 
 Numbers = NDArray[np.uint64]
 MOST_BOXES = 6
-_MOST_TRIES = 3_000  # pairs of a condition and a column that are looked at
+_MOST_TRIES = 2_000  # pairs of a condition and a column that are looked at
 _LISTED = 40  # distinct values up to which lists of values are tried
 _NEIGHBOURS = 8  # how far from the tightest bound the true one is looked for
-_SKETCH_ROWS = 6_000  # a pair of conditions is looked for on so many rows first
+_SKETCH_ROWS = 2_500  # a pair of conditions is looked for on so many rows first
 _OUTSIDE = -1
 
 
@@ -121,7 +121,7 @@ def _ranges(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]
     if nulls:
         ends, values, starts = ends[1:], values[1:], starts[1:]
     for null in (False, True) if nulls else (False,):
-        wanted = np.subtract(target, of_null) if null else target
+        wanted = np.uint64((int(target) - int(of_null)) % 2**64) if null else target
         for first, final in _differing_by(starts, ends, wanted):
             low = int(values[first]) if first else None
             high = int(values[final]) if final < len(values) - 1 else None
@@ -148,7 +148,7 @@ def _lists(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]:
         return
     sums = np.zeros(len(values), np.uint64)
     np.add.at(sums, inverse, rows.number)
-    rest = sums.sum(dtype=np.uint64) - target
+    rest = np.uint64((int(sums.sum(dtype=np.uint64)) - int(target)) % 2**64)
     for chosen in _subsets(sums, target, 3):
         yield _list(column, values[list(chosen)])
     for left_out in _subsets(sums, rest, 2):

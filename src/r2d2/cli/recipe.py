@@ -1,0 +1,95 @@
+"""`r2d2 recipe`: how a child is rebuilt from a parent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from r2d2.cli.options import settings_from, with_settings
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="machine-readable output; the shapes are documented")
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the result")
+
+
+@click.group()
+def recipe() -> None:
+    """Show, give, infer or forget how CHILD is rebuilt from PARENT."""
+
+
+@recipe.command()
+@click.argument("parent")
+@click.argument("child")
+@with_settings("recipe show")
+@_JSON
+@_QUIET
+def show(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Show the recipe that is kept for CHILD from PARENT; exit code 1 if it is out of date or there is none."""
+    from r2d2.cli.show_recipe import show_entry
+    from r2d2.recipe_book import look_up
+
+    entry = look_up(settings_from(given), parent=parent, child=child)
+    show_entry(entry, as_json=as_json)
+    return int(not entry.current or entry.stored.recipe is None)
+
+
+@recipe.command("set")
+@click.argument("parent")
+@click.argument("child")
+@click.argument("recipe_or_select", metavar="FILE|SELECT")
+@click.option("--show-values", is_flag=True, help="show a few rows that are too many or too few, values and all")
+@with_settings("recipe")
+@_JSON
+@_QUIET
+def give(
+    parent: str, child: str, recipe_or_select: str, show_values: bool, as_json: bool, quiet: bool, **given: Any
+) -> int:
+    """Try your own recipe on the data, and keep it if it rebuilds CHILD exactly; exit code 1 if it does not.
+
+    It is a file with a recipe in JSON, or a text such as 'SELECT a, b FROM parent WHERE a > 5'.
+    """
+    from r2d2 import recipe_book
+    from r2d2.cli.show_recipe import show_trial
+
+    text = recipe_book.recipe_text(recipe_or_select)
+    settings = settings_from(given)
+    made, difference = recipe_book.give(settings, text, parent=parent, child=child, show_values=show_values)
+    show_trial(made, difference, parent=parent, child=child, as_json=as_json)
+    return int(not difference.same)
+
+
+@recipe.command()
+@click.argument("parent", required=False)
+@click.argument("child", required=False)
+@with_settings("recipe")
+@_JSON
+@_QUIET
+def infer(parent: str | None, child: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Find recipes for all proven edges of the last scan, or for one, and keep those that rebuild exactly."""
+    from r2d2.cli.show_recipe import show_inferred
+    from r2d2.errors import UserError
+    from r2d2.recipe_book import infer as infer_all
+
+    if parent and not child:
+        raise UserError("PARENT is given without CHILD", hint="give both, or none for all edges")
+    if not (quiet or as_json):
+        click.echo("r2d2: looking for recipes", err=True)
+    found = infer_all(settings_from(given), only=[(parent, child)] if parent and child else None)
+    show_inferred(found, as_json=as_json)
+    return int(bool(parent) and found[0].recipe is None)
+
+
+@recipe.command()
+@click.argument("parent")
+@click.argument("child")
+@with_settings("recipe forget")
+@_JSON
+@_QUIET
+def forget(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Remove the recipe that is kept for CHILD from PARENT; exit code 1 if there was none."""
+    from r2d2.cli.show_recipe import show_forgotten
+    from r2d2.recipe_book import forget as forget_one
+
+    gone = forget_one(settings_from(given), parent=parent, child=child)
+    show_forgotten(gone, parent=parent, child=child, as_json=as_json)
+    return int(not gone)

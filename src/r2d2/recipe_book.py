@@ -1,0 +1,157 @@
+"""The recipes that a state folder keeps: look one up, give one, have them inferred, forget one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from r2d2.api import infer_recipes, try_recipe
+from r2d2.engine.recipes import Difference
+from r2d2.errors import UserError
+from r2d2.model import recipe as recipes
+from r2d2.model.recipe import Recipe
+from r2d2.model.scan import Scan
+from r2d2.model.table import Table
+from r2d2.report.explain import find_table
+from r2d2.settings import Settings
+from r2d2.state.recipes import RecipeStore, StoredRecipe
+from r2d2.state.store import StateStore
+from r2d2.steps.check_recipe import wrong_with_recipe
+from r2d2.steps.parse_select import parse_select
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Pair = tuple[str, str]
+EXAMPLES = 5
+MOST_BYTES = 256 << 20  # of a recipe file
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A stored recipe, and whether both tables are as they were when it was checked."""
+
+    stored: StoredRecipe
+    current: bool
+
+
+def look_up(settings: Settings, *, parent: str, child: str) -> Entry:
+    """What is stored for an edge of the newest scan."""
+    scan = StateStore(settings.state).load()
+    p, c = _tables(scan, parent, child)
+    stored = RecipeStore(settings.state).load(p.name, c.name)
+    if stored is None:
+        raise UserError(
+            f"there is no recipe for {c.name} from {p.name}",
+            hint="`r2d2 recipe infer PARENT CHILD` looks for one, `r2d2 recipe set PARENT CHILD …` takes yours",
+        )
+    return Entry(stored, stored.is_current(parent=p, child=c))
+
+
+def infer(
+    settings: Settings, *, only: Iterable[Pair] | None = None, spark: SparkSession | None = None
+) -> list[StoredRecipe]:
+    """Infer recipes for all proven edges, or *only* for these, and keep them.
+
+    A recipe that a person gave stays as long as neither table has changed, unless its edge is named.
+    """
+    store = StateStore(settings.state)
+    with store.locked():
+        scan = store.load()
+        book = RecipeStore(settings.state)
+        named = None if only is None else [tuple(t.name for t in _tables(scan, *pair)) for pair in only]
+        found = infer_recipes(scan, settings, only=named, spark=spark)  # type: ignore[arg-type]
+        kept = [_stored(scan, pair, answer) for pair, answer in sorted(found.items())]
+        if named is None:
+            given = {(s.parent, s.child): s for s in book.all() if s.origin == "given" and _is_current(scan, s)}
+            kept = [given.get((stored.parent, stored.child), stored) for stored in kept]
+        book.save(kept)
+        return kept
+
+
+def give(
+    settings: Settings,
+    text: str,
+    *,
+    parent: str,
+    child: str,
+    spark: SparkSession | None = None,
+    show_values: bool = False,
+) -> tuple[Recipe, Difference]:
+    """Try a person's recipe, a SELECT or JSON, on the data; keep it if it gives the child exactly."""
+    store = StateStore(settings.state)
+    with store.locked():
+        scan = store.load()
+        p, c = _tables(scan, parent, child)
+        recipe = read_recipe(text, scan, parent=p.name, child=c.name)
+        difference = try_recipe(
+            scan, recipe, settings, parent=p.name, child=c.name, spark=spark, examples=EXAMPLES if show_values else 0
+        )
+        if difference.same:
+            RecipeStore(settings.state).save(
+                [StoredRecipe(p.name, c.name, p.version, c.version, "given", recipe)],
+            )
+    return recipe, difference
+
+
+def forget(settings: Settings, *, parent: str, child: str) -> bool:
+    """Remove what is stored for an edge; whether there was anything."""
+    store = StateStore(settings.state)
+    with store.locked():
+        p, c = _tables(store.load(), parent, child)
+        return RecipeStore(settings.state).forget(p.name, c.name)
+
+
+def read_recipe(text: str, scan: Scan, *, parent: str, child: str) -> Recipe:
+    """The recipe in a SELECT or in a JSON text, checked against the two schemas; UserError says what is wrong."""
+    p, c = (scan.profiles[find_table(scan, name)].schema for name in (parent, child))
+    if text.lstrip()[:1] != "{":
+        return parse_select(text, parent=parent, parent_schema=p, child_schema=c)
+    try:
+        recipe = recipes.from_text(text)
+    except (ValueError, json.JSONDecodeError) as error:
+        raise UserError(f"this is no recipe: {error}", hint="docs/recipes.md has the form") from error
+    wrong = wrong_with_recipe(recipe, parent=p, child=c)
+    if wrong:
+        raise UserError(f"this recipe does not fit the two tables: {wrong}", hint="docs/recipes.md has the form")
+    return recipe
+
+
+def recipe_text(given: str) -> str:
+    """A SELECT as it stands, or the content of the file that is named."""
+    if given.lstrip()[:6].lower() == "select":
+        return given
+    try:
+        path = Path(given)
+        if path.stat().st_size > MOST_BYTES:
+            raise UserError(f"{given} has more than {MOST_BYTES:,} bytes", hint="give a recipe file")
+        return path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"cannot read {given[:80]} ({error})",
+            hint="give a file with a recipe in JSON, or a SELECT in quotes: 'SELECT a, b FROM parent WHERE a > 5'",
+        ) from error
+
+
+def _tables(scan: Scan, parent: str, child: str) -> tuple[Table, Table]:
+    p, c = find_table(scan, parent), find_table(scan, child)
+    if p == c:
+        raise UserError(f"{parent} and {child} are the same table", hint="give two different ones")
+    return scan.tables[p], scan.tables[c]
+
+
+def _stored(scan: Scan, pair: Pair, answer: object) -> StoredRecipe:
+    parent, child = _tables(scan, *pair)
+    recipe = answer if isinstance(answer, Recipe) else None
+    because = "" if recipe is not None else str(getattr(answer, "because", ""))
+    return StoredRecipe(parent.name, child.name, parent.version, child.version, "inferred", recipe, because)
+
+
+def _is_current(scan: Scan, stored: StoredRecipe) -> bool:
+    if not {stored.parent, stored.child} <= scan.number_of.keys():
+        return False
+    parent, child = (scan.tables[scan.number_of[name]] for name in (stored.parent, stored.child))
+    return stored.is_current(parent=parent, child=child)

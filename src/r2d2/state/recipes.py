@@ -1,0 +1,100 @@
+"""Recipes in the state folder: one JSON file per edge, bound to the versions of both tables (docs/state.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from r2d2.errors import StateError
+from r2d2.model import recipe as recipes
+from r2d2.model.recipe import Recipe
+from r2d2.model.table import Table
+from r2d2.state.store import _write_atomically
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecipe:
+    """What is known about rebuilding one child from one parent, and from when."""
+
+    parent: str
+    child: str
+    parent_version: str
+    child_version: str
+    origin: str  # "inferred" or "given" by a person
+    recipe: Recipe | None  # carried out and compared: it gives the child exactly
+    because: str = ""  # why there is none
+
+    def is_current(self, *, parent: Table, child: Table) -> bool:
+        """Whether neither table has changed since."""
+        return (self.parent_version, self.child_version) == (parent.version, child.version)
+
+
+class RecipeStore:
+    """The recipes of one state folder. Write with the state's lock held."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder) / "recipes"
+
+    def load(self, parent: str, child: str) -> StoredRecipe | None:
+        """What is stored for an edge, current or not."""
+        path = self._path(parent, child)
+        return _read(path) if path.exists() else None
+
+    def all(self) -> Iterator[StoredRecipe]:
+        """Everything stored, by parent and child."""
+        paths = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+        yield from sorted(map(_read, paths), key=lambda stored: (stored.parent, stored.child))
+
+    def save(self, stored: Iterable[StoredRecipe]) -> None:
+        """Keep these, in place of what was stored for the same edges."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for one in stored:
+                _write_atomically(self._path(one.parent, one.child), json.dumps(_to_json(one), indent=1))
+        except OSError as error:
+            raise StateError(
+                f"cannot write {self._folder} ({error.strerror or error})", hint="give another state with --state DIR"
+            ) from error
+
+    def forget(self, parent: str, child: str) -> bool:
+        """Remove what is stored for an edge; whether there was anything."""
+        path = self._path(parent, child)
+        there = path.exists()
+        path.unlink(missing_ok=True)
+        return there
+
+    def _path(self, parent: str, child: str) -> Path:
+        """By hash: names of tables are no names of files (HAZARDS 31)."""
+        name = hashlib.sha256(json.dumps([parent, child]).encode()).hexdigest()[:32]
+        return self._folder / f"{name}.json"
+
+
+def _to_json(stored: StoredRecipe) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "parent": stored.parent,
+        "child": stored.child,
+        "parent_version": stored.parent_version,
+        "child_version": stored.child_version,
+        "origin": stored.origin,
+        "because": stored.because,
+        "recipe": None if stored.recipe is None else recipes.to_json(stored.recipe),
+    }
+
+
+def _read(path: Path) -> StoredRecipe:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        if data.pop("format") != FORMAT:
+            raise ValueError("it is of another format")
+        recipe = data.pop("recipe")
+        return StoredRecipe(**data, recipe=None if recipe is None else recipes.from_json(recipe))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StateError(
+            f"the recipe in {path} cannot be read ({error})", hint="remove the file, and infer the recipe again"
+        ) from error
