@@ -40,7 +40,7 @@ class Planned:
     notes: tuple[str, ...]  # what the person should know about the input
 
 
-def make_plan(
+def plan_lake(
     scan: Scan,
     recipes: Recipes,
     settings: Settings,
@@ -75,9 +75,9 @@ def savings_curve(scan: Scan, recipes: Recipes, settings: Settings) -> list[Curv
     points = []
     for maintenance in CURVE_MAINTENANCE:
         asked = replace(settings, access="", maintenance_per_week=maintenance, horizon=1.0)
-        proposal = make_plan(scan, recipes, asked).proposal
+        proposal = plan_lake(scan, recipes, asked).proposal
         points += [
-            CurvePoint(month, maintenance, len(proposal.deletions), month * proposal.saved)
+            CurvePoint(month, maintenance, len(proposal.deletions), month * proposal.saved, proposal.currency)
             for month in range(1, CURVE_MONTHS + 1)
         ]
     return points

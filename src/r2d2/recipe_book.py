@@ -20,6 +20,7 @@ from r2d2.settings import Settings
 from r2d2.state.recipes import RecipeStore, StoredRecipe
 from r2d2.state.store import StateStore
 from r2d2.steps.check_recipe import wrong_with_recipe
+from r2d2.steps.infer_recipes import NoRecipe
 from r2d2.steps.parse_select import parse_select
 
 if TYPE_CHECKING:
@@ -70,6 +71,21 @@ def infer(
             kept = [given.get((stored.parent, stored.child), stored) for stored in kept]
         book.save(kept)
         return kept
+
+
+def recipes_for(
+    scan: Scan, settings: Settings, *, spark: SparkSession | None = None
+) -> dict[tuple[int, int], Recipe | NoRecipe]:
+    """By (parent, child), as numbers, what is known of each edge of the scan; what was never tried is tried now."""
+    assert scan.graph is not None
+    known = {(s.parent, s.child): s for s in RecipeStore(settings.state).all() if _is_current(scan, s)}
+    if any(pair not in known for pair in scan.graph.edges()):
+        known = {(stored.parent, stored.child): stored for stored in infer(settings, spark=spark)}
+    number = scan.number_of
+    return {
+        (number[parent], number[child]): stored.recipe or NoRecipe(stored.because)
+        for (parent, child), stored in known.items()
+    }
 
 
 def give(

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from r2d2.cli.output import bytes_for_people, console, plain, print_table
+from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_json_list, print_table
 from r2d2.model.plan import CurvePoint, Deletion, Proposal
+from r2d2.planning import Planned
+from r2d2.report.plan import curve_as_dicts, proposal_as_dict
 
 _MOST_LINES = 30
 _RIGHT = ("size", "saved a month", "one rebuild", "takes")
 
 
-def show_proposal(proposal: Proposal, *, notes: Sequence[str] = (), most: int = _MOST_LINES) -> None:
+def show_plan(planned: Planned, *, as_json: bool, most: int = _MOST_LINES) -> None:
     """What may go, what that saves, and what stays."""
-    out = console()
-    for note in notes:
+    if as_json:
+        print_json(proposal_as_dict(planned.proposal) | {"notes": list(planned.notes)})
+        return
+    out, proposal = console(), planned.proposal
+    for note in planned.notes:
         out.print(f"[yellow]note:[/] {plain(note)}")
     if proposal.deletions:
         columns = ("table", "rebuilt from", "by", "size", "saved a month", "one rebuild", "takes", "risk")
@@ -68,11 +73,17 @@ def _show_totals(proposal: Proposal) -> None:
     out.print(f"Prices: {plain(proposal.prices)}. Under these assumptions {best}.")
 
 
-def show_curve(points: Sequence[CurvePoint], currency: str) -> None:
+def show_curve(points: Sequence[CurvePoint], *, as_json: bool) -> None:
     """Savings month by month, a column for each frequency of privacy requests."""
+    if as_json:
+        print_json_list(curve_as_dicts(points))
+        return
     weekly = sorted({point.maintenance_per_week for point in points})
     rows = [
-        (str(month), *(money(point.saved, currency) for point in sorted(some, key=lambda p: p.maintenance_per_week)))
+        (
+            str(month),
+            *(money(point.saved, point.currency) for point in sorted(some, key=lambda p: p.maintenance_per_week)),
+        )
         for month, some in groupby(sorted(points, key=lambda point: point.months), key=lambda point: point.months)
     ]
     heads = [f"{times:g} privacy requests a week" for times in weekly]

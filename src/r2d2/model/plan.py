@@ -99,6 +99,7 @@ class CurvePoint:
     maintenance_per_week: float
     tables: int
     saved: float
+    currency: str
 
 
 Curve = Sequence[CurvePoint]
