@@ -60,7 +60,9 @@ class MemoryFiles:
             node = self._node(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        links = sum(node.inode in other.entries.values() for other in self.nodes.values())
+        links = 1
+        if node.kind == FILE:
+            links = sum(node.inode in other.entries.values() for other in self.nodes.values() if other.entries)
         return Stat(node.kind, len(node.content), node.modified_ns, node.changed_ns, node.inode, 7, links)
 
     def names(self, path: str) -> list[str]:

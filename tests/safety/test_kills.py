@@ -26,7 +26,7 @@ from tests.safety.world import (
     posix_world,
 )
 
-KILLS = int(os.environ.get("SAFETY_KILLS", 400))  # in recovery; those of the commands come on top
+KILLS = int(os.environ.get("SAFETY_KILLS", 250))  # in recovery; those of the commands come on top
 DISK_KILLS = int(os.environ.get("SAFETY_DISK_KILLS", 8))  # for each command, on the real file system
 TORN = (None, 0.0, 0.3, 0.999, 1.0)
 by_name = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)

@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -67,10 +68,15 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
 
 
 def _decode_dataclass(kind: Any, value: Any, where: str) -> Any:
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     if type(value) is not dict or value.keys() != hints.keys():
         raise Malformed(f"{where} has not the fields {', '.join(hints)}")
     return kind(**{name: _decode(hint, value[name], f"{where}.{name}") for name, hint in hints.items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

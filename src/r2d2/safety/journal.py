@@ -38,12 +38,13 @@ def read_journal(files: Files) -> Told:
     while size < len(content):
         end = content.find(b"\n", size) + 1
         line = content[size : end or len(content)]
-        record = _fits(line, len(records), crc)
-        if record is None:
+        fitting = _fits(line, len(records), crc)
+        if fitting is None:
             _refuse_torn_middle(content, end, len(records))
             break
+        record, crc = fitting
         records.append(record)
-        crc, size = _crc(record, len(records) - 1, crc), end
+        size = end
     return Told(tuple(records), size, crc, len(content) - size)
 
 
@@ -64,12 +65,11 @@ class Journal:
         """Write a record and make it durable. If that fails, this journal takes no more."""
         if self._stopped:
             raise JournalStopped("an earlier record could not be written", hint="run the command again")
-        line = line_of(record, self._length, self._crc)
+        line, crc = line_of(record, self._length, self._crc)
         self._stopped = True
         self._write(line)
         self._stopped = False
-        self._crc = _crc(record, self._length, self._crc)
-        self._length += 1
+        self._crc, self._length = crc, self._length + 1
 
     def _write(self, line: bytes) -> None:
         try:
@@ -99,23 +99,21 @@ def open_journal(files: Files, first: Callable[[], Record]) -> tuple[Journal, To
     return journal, told
 
 
-def line_of(record: Record, number: int, crc_before: int) -> bytes:
-    """The line of a record."""
-    crc = f"{_crc(record, number, crc_before):08x}"
-    return codec.canonical({"crc": crc, "record": encode_record(record), "seq": number}) + b"\n"
+def line_of(record: Record, number: int, crc_before: int) -> tuple[bytes, int]:
+    """The line of a record, and its CRC."""
+    body = codec.canonical(encode_record(record))
+    crc = zlib.crc32(b"%d:%b" % (number, body), crc_before)
+    return b'{"crc":"%08x","record":%b,"seq":%d}\n' % (crc, body, number), crc
 
 
-def _crc(record: Record, number: int, crc_before: int) -> int:
-    return zlib.crc32(codec.canonical([number, encode_record(record)]), crc_before)
-
-
-def _fits(line: bytes, number: int, crc_before: int) -> Record | None:
-    """The record of a line, if the line is, to the byte, what we would have written."""
+def _fits(line: bytes, number: int, crc_before: int) -> tuple[Record, int] | None:
+    """The record of a line and its CRC, if the line is, to the byte, what we would have written."""
     try:
         record = decode_record(codec.parse(line)["record"])
     except (codec.Malformed, KeyError, TypeError):
         return None
-    return record if line == line_of(record, number, crc_before) else None
+    expected, crc = line_of(record, number, crc_before)
+    return (record, crc) if line == expected else None
 
 
 def _refuse_torn_middle(content: bytes, end: int, number: int) -> None:
