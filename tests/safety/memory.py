@@ -268,7 +268,7 @@ def _left_of(node: Node) -> list[tuple[bytes, int]]:
     """What may be left of a file that was written and not synced."""
     content, modified = node.versions[-1]
     old = node.durable[0]
-    common = len(os.path.commonprefix([old, content]))
+    common = next((index for index, (one, two) in enumerate(zip(old, content, strict=False)) if one != two), len(old))
     middle = common + (len(content) - common) // 2
     torn, zeroed = content[:middle], content[:middle] + b"\0" * (len(content) - middle)
     holed = content[:common] + b"\0" * (middle - common) + content[middle:]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from r2d2.errors import TableError
 from r2d2.safety.plan import Content
 from r2d2.safety.rebuilder import Comparison, Placed
 
@@ -80,7 +81,10 @@ class Rebuilder:
         schema: tuple[str, ...] = ()
         bag: Counter[tuple[Any, ...]] = Counter()
         for name in table.files:
-            schema, rows = self.decode(self.read(f"{table.path}/{name}" if name else table.path))
+            try:
+                schema, rows = self.decode(self.read(f"{table.path}/{name}" if name else table.path))
+            except (OSError, ValueError) as error:
+                raise TableError(f"cannot read {table.path}: {error}") from error
             bag.update(rows)
         return schema, bag
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from tests.safety.world import SCENARIOS, Scenario, World, check_all_comes_back,
 
 ERRNOS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 CHILDREN = {"folder": "a/small", "file": "flat.rows"}
-SHARE = int(os.environ.get("SAFETY_ERRORS", 1))
 
 
 def failing(scenario: Scenario, world: World, files: Any) -> None:

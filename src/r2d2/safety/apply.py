@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
+from r2d2.safety.files import Files
 from r2d2.safety.guards import check_plan
 from r2d2.safety.lake import Lake
-from r2d2.safety.moving import in_quarantine, move_durably
+from r2d2.safety.moving import in_quarantine, sync_names
 from r2d2.safety.operations import (
     CheckPlan,
     CheckTables,
@@ -19,11 +20,12 @@ from r2d2.safety.operations import (
     operations,
 )
 from r2d2.safety.paths import QUARANTINE
-from r2d2.safety.plan import Content, Entry, Plan
+from r2d2.safety.plan import Content, Entry, Plan, TableSeen
 from r2d2.safety.rebuilder import Rebuilder
-from r2d2.safety.records import Committed, MoveIntended, PlanStarted
+from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
 from r2d2.safety.recovery import undo_move
 from r2d2.safety.refused import Changed, JournalStopped, Refused
+from r2d2.safety.registry import State
 from r2d2.safety.tables import (
     Look,
     examine,
@@ -114,9 +116,8 @@ def _perform_on_table(run: Run, operation: MoveAside | VerifyAside | Commit) -> 
 
 
 def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: Exception) -> None:
-    slot = run.lake.registry.slots.get(operation.slot)
-    because = str(error)
-    left = undo_move(run.lake, slot, because) if slot else ""
+    slot, because = run.lake.registry.slots.get(operation.slot), str(error)
+    left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
     run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, False, left or because)
 
 
@@ -163,7 +164,13 @@ def _move_aside(run: Run, operation: MoveAside) -> None:
         raise Changed(f"{child.name!r} is gone", hint="scan and plan anew")
     record = MoveIntended(operation.slot, operation.plan_id, operation.entry, top.inode, run.lake.now())
     run.lake.write(record)
-    move_durably(files, child.location, in_quarantine(operation.slot))
+    aside = in_quarantine(operation.slot)
+    try:
+        files.move(child.location, aside)
+    except FileNotFoundError as error:  # so it was not moved, and there is nothing to bring back
+        run.lake.write(MoveUndone(operation.slot, "it is gone", run.lake.now()))
+        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew") from error
+    sync_names(files, child.location, aside)
 
 
 def _verify_aside(run: Run, operation: VerifyAside) -> None:
@@ -200,11 +207,26 @@ def refuse_written(entry: Entry, before: tuple[Look, Look], after: tuple[Look, L
         raise Changed(f"{entry.child.name!r} or its parent was written to meanwhile", hint="wait for the writer")
 
 
+def refuse_reappeared(files: Files, child: TableSeen) -> None:
+    """Whoever writes to the table's old place while we hold the table has written to the table (HAZARDS 14)."""
+    if files.stat(child.location) is not None:
+        raise Changed(f"something came to lie at {child.location!r}", hint="move it away; the table then comes back")
+
+
 def _commit(run: Run, operation: Commit) -> None:
-    entry, files = operation.entry, run.lake.files
     content, seconds, child_look, parent_look = run.verified[operation.slot]
+    _look_again(run, operation, child_look, parent_look)
     run.lake.write(Committed(operation.slot, content, seconds, run.lake.now()))
-    # A last look after the record: a writer who came before the record is seen now at the latest.
-    refuse_moving_target(files, entry.child, in_quarantine(operation.slot), child_look)
-    refuse_moving_target(files, entry.parent, entry.parent.location, parent_look)
-    run.outcomes[operation.slot] = Applied(entry.child.name, operation.slot, True, "")
+    try:  # once more after the record: a writer who came before the record is seen now at the latest
+        _look_again(run, operation, child_look, parent_look)
+    except Changed as error:
+        run.lake.write(CommitWithdrawn(operation.slot, str(error), run.lake.now()))
+        raise
+    run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, True, "")
+
+
+def _look_again(run: Run, operation: Commit, child_look: Look, parent_look: Look) -> None:
+    files, child, parent = run.lake.files, operation.entry.child, operation.entry.parent
+    refuse_reappeared(files, child)
+    refuse_moving_target(files, child, in_quarantine(operation.slot), child_look)
+    refuse_moving_target(files, parent, parent.location, parent_look)

@@ -56,15 +56,22 @@ def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Itera
 
 
 def _about_slot(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
-    name = slot.entry.child.name
     if slot.state in (State.MOVING, State.PURGING, State.RESTORING):
-        yield Finding(NOTE, "pending", name, f"it was left {slot.state}", "any command settles it, or says why not")
+        yield _pending(files, slot)
     if slot.state is State.QUARANTINED:
         yield from _about_quarantined(files, slot, deep)
     if slot.state in (State.QUARANTINED, State.PURGED):
         yield from _about_parent(files, slot, deep)
         yield from _about_place(files, slot)
         yield from _about_drills(slot)
+
+
+def _pending(files: Files, slot: Slot) -> Finding:
+    name, home = slot.entry.child.name, slot.entry.child.location
+    if slot.state is State.MOVING and files.stat(in_quarantine(slot.slot)) and files.stat(home):
+        because = f"it is in quarantine and cannot come back: something else lies at {home!r}"
+        return Finding(BAD, "pending", name, because, "move that away; the next command then puts the table back")
+    return Finding(NOTE, "pending", name, f"it was left {slot.state}", "any command settles it, or says why not")
 
 
 def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:

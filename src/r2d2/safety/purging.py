@@ -10,7 +10,7 @@ from r2d2.safety.plan import FileSeen, TableSeen
 from r2d2.safety.records import Purged, PurgeUndone
 from r2d2.safety.refused import Changed
 from r2d2.safety.registry import Slot
-from r2d2.safety.tables import Look, examine, look_at
+from r2d2.safety.tables import Look, examine, look_at, vanishing
 
 
 def unlink_listed(files: Files, table: TableSeen, at: str) -> None:
@@ -58,13 +58,12 @@ def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
 def sync_parent(files: Files, parent: TableSeen) -> Look:
     """See that a parent is what was pinned, to the byte, and that these bytes are on disk and not in memory only."""
     look = examine(files, parent, parent.location, alone=False)
-    for file in parent.files:
-        files.sync(join(parent.location, file.path))
-    for folder in parent.folders if parent.is_folder else ():
-        files.sync(join(parent.location, folder))
     parts = parent.location.split("/")
-    for depth in range(len(parts) + parent.is_folder):
-        files.sync("/".join(parts[:depth]))
+    above = ["/".join(parts[:depth]) for depth in range(len(parts) + parent.is_folder)]
+    inside = [join(parent.location, path) for path in (*(file.path for file in parent.files), *parent.folders)]
+    with vanishing(parent.name):
+        for path in (*inside, *above):
+            files.sync(path)
     return look
 
 

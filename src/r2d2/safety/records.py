@@ -62,6 +62,15 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitWithdrawn:
+    """A writer was seen right after the record: the table is to go back."""
+
+    slot: str
+    because: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Drilled:
     """The table was rebuilt on trial."""
 
@@ -123,7 +132,16 @@ class Restored:
 
 
 Later = (
-    MoveUndone | Committed | Drilled | PurgeIntended | PurgeUndone | Purged | RestoreIntended | RestoreUndone | Restored
+    MoveUndone
+    | Committed
+    | CommitWithdrawn
+    | Drilled
+    | PurgeIntended
+    | PurgeUndone
+    | Purged
+    | RestoreIntended
+    | RestoreUndone
+    | Restored
 )
 """What can be said of a table after `MoveIntended`."""
 
@@ -131,7 +149,7 @@ Record = Opened | PlanStarted | MoveIntended | Later
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        Opened, PlanStarted, MoveIntended, MoveUndone, Committed, Drilled,
+        Opened, PlanStarted, MoveIntended, MoveUndone, Committed, CommitWithdrawn, Drilled,
         PurgeIntended, PurgeUndone, Purged, RestoreIntended, RestoreUndone, Restored,
     )
 }  # fmt: skip

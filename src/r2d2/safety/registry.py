@@ -10,6 +10,7 @@ from r2d2.safety.plan import Entry
 from r2d2.safety.records import (
     FORMAT,
     Committed,
+    CommitWithdrawn,
     Drilled,
     Later,
     MoveIntended,
@@ -44,7 +45,8 @@ PINNING = frozenset((State.MOVING, State.QUARANTINED, State.PURGING, State.PURGE
 # In which states a record may be written. Anything else cannot be, and stops (HAZARDS 22).
 _SOURCES: dict[type[Later], tuple[State, ...]] = {
     Committed: (State.MOVING,),
-    MoveUndone: (State.MOVING, State.QUARANTINED),
+    CommitWithdrawn: (State.QUARANTINED,),
+    MoveUndone: (State.MOVING,),
     Drilled: (State.QUARANTINED, State.PURGED),
     PurgeIntended: (State.QUARANTINED,),
     PurgeUndone: (State.PURGING,),
@@ -55,6 +57,7 @@ _SOURCES: dict[type[Later], tuple[State, ...]] = {
 }
 _TARGETS: dict[type[Later], State] = {
     Committed: State.QUARANTINED,
+    CommitWithdrawn: State.MOVING,
     MoveUndone: State.UNDONE,
     PurgeIntended: State.PURGING,
     PurgeUndone: State.QUARANTINED,

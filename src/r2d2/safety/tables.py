@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from r2d2.safety.files import FILE, FOLDER, Files, Stat
@@ -30,8 +31,9 @@ def placed(files: Files, table: TableSeen, at: str) -> Placed:
 
 def look_at(files: Files, table: TableSeen, at: str) -> Look:
     """Look at a table that should lie at *at*; refuses it if a file is missing or is not the one that was seen."""
-    found = [(file.path, _seen(files, file, join(at, file.path), table.name)) for file in table.files]
-    return Look(tuple(found), tuple(_others(files, table, at)))
+    with vanishing(table.name):
+        found = [(file.path, _seen(files, file, join(at, file.path), table.name)) for file in table.files]
+        return Look(tuple(found), tuple(_others(files, table, at)))
 
 
 def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
@@ -56,7 +58,9 @@ def refuse_unexplained(table: TableSeen, look: Look) -> None:
 
 def refuse_other_content(files: Files, file: FileSeen, path: str, name: str) -> None:
     """Size, time and inode can stay the same while the bytes change (HAZARDS 13, 14)."""
-    if sha256_of_file(files, path) != file.sha256:
+    with vanishing(name):
+        found = sha256_of_file(files, path)
+    if found != file.sha256:
         raise Changed(f"{name!r} has changed: {file.path or path!r} holds other bytes", hint="scan and plan anew")
 
 
@@ -142,6 +146,15 @@ def some(names: tuple[str, ...] | list[str]) -> str:
     """The first few names, for a message."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+
+
+@contextmanager
+def vanishing(name: str) -> Iterator[None]:
+    """What is listed and gone a moment later has changed; any other error is an error."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise Changed(f"{name!r} is vanishing while we look ({error})", hint="wait for whoever moves it") from error
 
 
 def _seen(files: Files, file: FileSeen, path: str, name: str) -> Stat:
