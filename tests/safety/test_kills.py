@@ -9,8 +9,6 @@ import os
 import random
 import shutil
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -97,15 +95,6 @@ def test_recovering_twice_does_nothing_the_second_time(prepared: dict[str, World
             before = {node.inode: (node.content, dict(node.entries)) for node in world.files.nodes.values()}
             world.recover()
             assert before == {node.inode: (node.content, dict(node.entries)) for node in world.files.nodes.values()}
-
-
-@pytest.fixture
-def fast_folder() -> Iterator[Path]:
-    """A real file system whose sync costs nothing, where there is one."""
-    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="r2d2-kills-", dir=base))
-    yield folder
-    shutil.rmtree(folder)
 
 
 @by_name

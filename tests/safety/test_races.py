@@ -9,9 +9,8 @@ import contextlib
 import os
 import random
 import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -240,14 +239,6 @@ def add_on_disk(path: str) -> None:
 DISK_WRITERS = (
     scribble_on_disk, append_on_disk, swap_on_disk, link_on_disk, link_folder_on_disk, add_on_disk, os.unlink,
 )  # fmt: skip
-
-
-@pytest.fixture
-def fast_folder() -> Iterator[Path]:
-    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="r2d2-races-", dir=base))
-    yield folder
-    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("target", ["child", "parent"])

@@ -1,8 +1,8 @@
 """The journal: append-only lines of JSON, each with a number and a checksum, on disk before what it announces.
 
 A line is `{"crc":"…","record":{…},"seq":n}`. The CRC covers number and record and goes on from the CRC of the line
-before, so that a line that is lost, repeated or moved does not fit. A last line that does not fit was torn by a crash:
-nothing followed it, so it counts as not written. Anywhere else, a line that does not fit stops everything.
+before, so that a line that is lost, repeated or moved does not fit. A last line that is no whole line of JSON was torn by
+a crash: nothing followed it, so it counts as not written. Any other line that does not fit stops everything.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_journal(files: Files) -> Told:
         line = content[size : end or len(content)]
         fitting = _fits(line, len(records), crc)
         if fitting is None:
-            _refuse_torn_middle(content, end, len(records))
+            refuse_damage(content, line, end, len(records))
             break
         record, crc = fitting
         records.append(record)
@@ -116,10 +116,18 @@ def _fits(line: bytes, number: int, crc_before: int) -> tuple[Record, int] | Non
     return (record, crc) if line == expected else None
 
 
-def _refuse_torn_middle(content: bytes, end: int, number: int) -> None:
-    """A crash tears the last line only; anything else is damage, and guessing on would be the wrong thing."""
-    if end and end < len(content):
+def refuse_damage(content: bytes, line: bytes, end: int, number: int) -> None:
+    """A crash tears the last line only, and leaves no whole JSON there; anything else is damage, not ours to guess."""
+    if (end and end < len(content)) or _is_whole(line):
         raise JournalDamaged(
-            f"record {number} of {JOURNAL} is damaged, and others follow it",
+            f"record {number} of {JOURNAL} is damaged",
             hint="nothing was touched; bring the journal back from a backup",
         )
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        codec.parse(line)
+    except codec.Malformed:
+        return False
+    return line.endswith(b"\n")

@@ -36,7 +36,8 @@ class Lake:
     clock: Clock
 
     def write(self, record: Record) -> None:
-        """Put a record on disk, and only then know it."""
+        """Put a record on disk, and only then know it. One that cannot follow is refused before it is written."""
+        self.registry.refuse_impossible(record)
         self.journal.append(record)
         self.registry.learn(record)
 

@@ -112,8 +112,13 @@ class Registry:
         """The tables that are out of the lake or on the way, the newest last."""
         return tuple(slot for slot in self._slots.values() if slot.state in PINNING)
 
+    def refuse_impossible(self, record: Record) -> None:
+        """Say so if a record cannot follow what came before: a journal with such a record could not be read."""
+        if not isinstance(record, Opened | PlanStarted):
+            _next(self._slots.get(record.slot), record)
+
     def learn(self, record: Record) -> None:
-        """Take in one record; one that cannot follow what came before is refused, and changes nothing."""
+        """Take in one record; one that cannot follow what came before changes nothing."""
         if isinstance(record, Opened):
             _refuse_other_format(record)
         elif isinstance(record, PlanStarted):
