@@ -1,8 +1,8 @@
 """The journal: append-only lines of JSON, each with a number and a checksum, on disk before what it announces.
 
 A line is `{"crc":"…","record":{…},"seq":n}`. The CRC covers number and record and goes on from the CRC of the line
-before, so that a line that is lost, repeated or moved does not fit. A last line that is no whole line of JSON was torn by
-a crash: nothing followed it, so it counts as not written. Any other line that does not fit stops everything.
+before, so that a line that is lost, repeated or moved does not fit. A last line that is no whole line of JSON was torn
+by a crash: nothing followed it, so it counts as not written. Any other line that does not fit stops everything.
 """
 
 from __future__ import annotations
