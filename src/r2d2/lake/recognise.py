@@ -28,7 +28,7 @@ _NO_TABLE = frozenset(("txt", "md", "log", "crc", "tmp", "temp", "inprogress", "
 
 _MARKERS = ("_SUCCESS", "_metadata", "_common_metadata", "_started_*", "_committed_*")
 _BOOKKEEPING = (*_MARKERS, ".*.crc", ".DS_Store")
-_SILENT_FOLDERS = frozenset((".git", ".r2d2"))
+_SILENT_FOLDERS = frozenset((".git", ".r2d2", ".r2d2-safety"))
 
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _PART = re.compile(

@@ -1,0 +1,232 @@
+"""Do what an approved plan says, table by table, so that at every instant each row is in the lake or in quarantine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from r2d2.errors import R2D2Error
+from r2d2.safety.files import Files
+from r2d2.safety.guards import check_plan
+from r2d2.safety.lake import Lake
+from r2d2.safety.moving import in_quarantine, sync_names
+from r2d2.safety.operations import (
+    CheckPlan,
+    CheckTables,
+    Commit,
+    MoveAside,
+    Operation,
+    UsePlan,
+    VerifyAside,
+    operations,
+)
+from r2d2.safety.paths import QUARANTINE
+from r2d2.safety.plan import Content, Entry, Plan, TableSeen
+from r2d2.safety.rebuilder import Rebuilder
+from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
+from r2d2.safety.recovery import undo_move
+from r2d2.safety.refused import Changed, JournalStopped, Refused
+from r2d2.safety.registry import State
+from r2d2.safety.tables import (
+    Look,
+    examine,
+    look_at,
+    placed,
+    refuse_hard_links,
+    refuse_moving_target,
+    refuse_other_device,
+    refuse_recent,
+    refuse_shared_files,
+    refuse_unexplained,
+)
+
+QUIET_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Who wants the plan applied, and what they confirmed."""
+
+    approved_by: str
+    typed: int | None = None  # the number of tables, where the plan takes a large share of the lake
+    empty_too: bool = False  # tables without rows as well
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of one table."""
+
+    table: str
+    slot: str
+    is_deleted: bool
+    because: str  # why not
+
+
+@dataclass(slots=True)
+class Run:
+    """What the operations of one apply share."""
+
+    lake: Lake
+    rebuilder: Rebuilder
+    approval: Approval
+    quiet_seconds: float
+    outcomes: dict[str, Applied] = field(default_factory=dict)
+    verified: dict[str, tuple[Content, float, Look, Look]] = field(default_factory=dict)
+
+
+def apply(
+    lake: Lake, plan: Plan, *, rebuilder: Rebuilder, approval: Approval, quiet_seconds: float = QUIET_SECONDS
+) -> tuple[Applied, ...]:
+    """Apply a plan. A table that fails its verification is put back, and the others go on.
+
+    Raises Refused before anything was touched if any guard speaks against any part of the plan.
+    """
+    run = Run(lake, rebuilder, approval, quiet_seconds)
+    for operation in operations(plan):
+        perform(run, operation)
+    return tuple(run.outcomes.values())
+
+
+def perform(run: Run, operation: Operation) -> None:
+    """Perform one operation of the list."""
+    if isinstance(operation, CheckPlan):
+        _check_plan(run, operation.plan)
+    elif isinstance(operation, CheckTables):
+        _check_tables(run, operation.entry)
+    elif isinstance(operation, UsePlan):
+        _use_plan(run, operation.plan)
+    elif operation.slot not in run.outcomes:  # no word on this table yet
+        _perform_on_table(run, operation)
+
+
+def _perform_on_table(run: Run, operation: MoveAside | VerifyAside | Commit) -> None:
+    try:
+        if isinstance(operation, MoveAside):
+            _move_aside(run, operation)
+        elif isinstance(operation, VerifyAside):
+            _verify_aside(run, operation)
+        else:
+            _commit(run, operation)
+    except JournalStopped:
+        raise  # whether the record is on disk is not known: the next command finds out
+    except R2D2Error as error:
+        _put_back(run, operation, error)
+    except Exception as error:
+        _put_back(run, operation, error)
+        raise
+
+
+def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: Exception) -> None:
+    slot, because = run.lake.registry.slots.get(operation.slot), str(error)
+    left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
+    run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, False, left or because)
+
+
+def _check_plan(run: Run, plan: Plan) -> None:
+    approval = run.approval
+    check_plan(
+        plan,
+        run.lake.registry,
+        lake_root=run.lake.files.root,
+        approved_by=approval.approved_by,
+        typed=approval.typed,
+        empty_too=approval.empty_too,
+    )
+
+
+def _check_tables(run: Run, entry: Entry) -> None:
+    files, now = run.lake.files, run.lake.clock.now()
+    child = examine(files, entry.child, entry.child.location, alone=True)
+    parent = examine(files, entry.parent, entry.parent.location, alone=True)
+    refuse_shared_files(entry.child, child, entry.parent, parent)
+    refuse_hard_links(entry.child, child)
+    refuse_other_device(entry.child, child, _device(run))
+    for table, look in ((entry.child, child), (entry.parent, parent)):
+        refuse_recent(table, look, now=now, quiet_seconds=run.quiet_seconds)
+
+
+def _device(run: Run) -> int:
+    quarantine = run.lake.files.stat(QUARANTINE)
+    if quarantine is None:
+        raise Refused("the quarantine folder is gone", hint="leave the safety folder alone while a command runs")
+    return quarantine.device
+
+
+def _use_plan(run: Run, plan: Plan) -> None:
+    record = PlanStarted(plan.plan_id, plan.sha256, run.approval.approved_by, len(plan.entries), run.lake.now())
+    run.lake.write(record)
+
+
+def _move_aside(run: Run, operation: MoveAside) -> None:
+    child, files = operation.entry.child, run.lake.files
+    refuse_unexplained(child, look_at(files, child, child.location))
+    top = files.stat(child.location)
+    if top is None:
+        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew")
+    record = MoveIntended(operation.slot, operation.plan_id, operation.entry, top.inode, run.lake.now())
+    run.lake.write(record)
+    aside = in_quarantine(operation.slot)
+    try:
+        files.move(child.location, aside)
+    except FileNotFoundError as error:  # so it was not moved, and there is nothing to bring back
+        run.lake.write(MoveUndone(operation.slot, "it is gone", run.lake.now()))
+        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew") from error
+    sync_names(files, child.location, aside)
+
+
+def _verify_aside(run: Run, operation: VerifyAside) -> None:
+    entry, files, aside = operation.entry, run.lake.files, in_quarantine(operation.slot)
+    before = look_at(files, entry.child, aside)
+    parent_before = look_at(files, entry.parent, entry.parent.location)
+    started = run.lake.clock.tick()
+    parent = placed(files, entry.parent, entry.parent.location)
+    compared = run.rebuilder.verify(recipe=entry.recipe, parent=parent, child=placed(files, entry.child, aside))
+    seconds = run.lake.clock.tick() - started
+    refuse_different(entry, compared.differs)
+    refuse_unexpected(entry, compared.content)
+    child_look = examine(files, entry.child, aside, alone=True)
+    parent_look = examine(files, entry.parent, entry.parent.location, alone=True)
+    refuse_written(entry, (before, parent_before), (child_look, parent_look))
+    run.verified[operation.slot] = compared.content, seconds, child_look, parent_look
+
+
+def refuse_different(entry: Entry, differs: str) -> None:
+    """What the recipe makes of the parent must be the child: each row by its values, with its copies (HAZARDS 2–6)."""
+    if differs:
+        raise Changed(f"{entry.child.name!r} is not what its recipe makes: {differs}", hint="scan and plan anew")
+
+
+def refuse_unexpected(entry: Entry, content: Content) -> None:
+    """Counts and digest must be those of the plan, since one day they are all there is to compare with (HAZARDS 15)."""
+    if content != entry.expected:
+        raise Changed(f"{entry.child.name!r} has other counts or another digest than planned", hint="plan anew")
+
+
+def refuse_written(entry: Entry, before: tuple[Look, Look], after: tuple[Look, Look]) -> None:
+    """What was written to while it was compared was not compared (HAZARDS 14)."""
+    if before != after:
+        raise Changed(f"{entry.child.name!r} or its parent was written to meanwhile", hint="wait for the writer")
+
+
+def refuse_reappeared(files: Files, child: TableSeen) -> None:
+    """Whoever writes to the table's old place while we hold the table has written to the table (HAZARDS 14)."""
+    if files.stat(child.location) is not None:
+        raise Changed(f"something came to lie at {child.location!r}", hint="move it away; the table then comes back")
+
+
+def _commit(run: Run, operation: Commit) -> None:
+    content, seconds, child_look, parent_look = run.verified[operation.slot]
+    _look_again(run, operation, child_look, parent_look)
+    run.lake.write(Committed(operation.slot, content, seconds, run.lake.now()))
+    try:  # once more after the record: a writer who came before the record is seen now at the latest
+        _look_again(run, operation, child_look, parent_look)
+    except Changed as error:
+        run.lake.write(CommitWithdrawn(operation.slot, str(error), run.lake.now()))
+        raise
+    run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, True, "")
+
+
+def _look_again(run: Run, operation: Commit, child_look: Look, parent_look: Look) -> None:
+    files, child, parent = run.lake.files, operation.entry.child, operation.entry.parent
+    refuse_reappeared(files, child)
+    refuse_moving_target(files, child, in_quarantine(operation.slot), child_look)
+    refuse_moving_target(files, parent, parent.location, parent_look)

@@ -1,0 +1,90 @@
+"""Dataclasses to canonical JSON and back. What does not fit exactly is an error: no unknown, missing or odd field."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Malformed(ValueError):
+    """A text or value that is not what was written by us; says where."""
+
+
+def canonical(value: Any) -> bytes:
+    """One spelling for each value: sorted keys, no spaces, ASCII (names that are no UTF-8 survive as escapes)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.encode("ascii")
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical spelling."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def parse(text: bytes) -> Any:
+    """JSON, without what JSON readers disagree on: a key given twice, NaN, Infinity."""
+    try:
+        return json.loads(text.decode("utf-8"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"is not JSON as R2D2 writes it ({error})") from error
+
+
+def encode(value: Any) -> Any:
+    """A dataclass as plain JSON values."""
+    if is_dataclass(value):
+        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    return [encode(item) for item in value] if isinstance(value, tuple) else value
+
+
+def decode(kind: type[T], value: Any, where: str = "") -> T:
+    """The dataclass *kind* from what `encode` gave."""
+    made = _decode(kind, value, where or kind.__name__)
+    return typing.cast(T, made)
+
+
+def _decode(kind: Any, value: Any, where: str) -> Any:
+    if is_dataclass(kind):
+        return _decode_dataclass(kind, value, where)
+    origin = typing.get_origin(kind)
+    if origin is tuple:
+        if type(value) is not list:
+            raise Malformed(f"{where} is no list")
+        item = typing.get_args(kind)[0]
+        return tuple(_decode(item, one, f"{where}[{index}]") for index, one in enumerate(value))
+    if origin is types.UnionType:  # X | None
+        return None if value is None else _decode(typing.get_args(kind)[0], value, where)
+    expected = dict if origin is Mapping else kind
+    if type(value) is not expected:  # exactly: True is no number
+        raise Malformed(f"{where} is no {expected.__name__}")
+    return value
+
+
+def _decode_dataclass(kind: Any, value: Any, where: str) -> Any:
+    hints = _hints(kind)
+    if type(value) is not dict or value.keys() != hints.keys():
+        raise Malformed(f"{where} has not the fields {', '.join(hints)}")
+    return kind(**{name: _decode(hint, value[name], f"{where}.{name}") for name, hint in hints.items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key is given twice")
+    return made
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,144 @@
+"""Everything that could be wrong, looked at. Data only; nothing is changed, and no lock is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from r2d2.safety.files import FOLDER, Files
+from r2d2.safety.journal import Told, read_journal
+from r2d2.safety.moving import in_quarantine
+from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK
+from r2d2.safety.refused import Changed, JournalDamaged
+from r2d2.safety.registry import Registry, Slot, State
+from r2d2.safety.tables import examine, look_at, refuse_unexplained, some
+
+BAD, NOTE = "bad", "note"
+_OURS = frozenset(("journal.jsonl", "lock", "quarantine", "work"))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong (bad) or worth knowing (note)."""
+
+    severity: str
+    what: str  # journal, lock, folder, pending, quarantine, parent, place, drill, leftover
+    table: str  # '' if it concerns none
+    because: str
+    hint: str = ""
+
+
+def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
+    """Check it all. *deep* reads every byte of quarantine and parents; without it, sizes, times and inodes only."""
+    found = files.stat(SAFETY)
+    if found is None:
+        return ()
+    if found.kind != FOLDER:
+        return (Finding(BAD, "folder", "", f"{SAFETY} is no folder", "find out what put it there"),)
+    try:
+        told = read_journal(files)
+        registry = Registry(told.records)
+    except JournalDamaged as error:
+        return (Finding(BAD, "journal", "", str(error.args[0]), error.hint),)
+    return tuple(_findings(files, told, registry, deep))
+
+
+def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Iterator[Finding]:
+    holder = files.lock_holder(LOCK)
+    if holder is not None:
+        yield Finding(NOTE, "lock", "", f"the lake is in use by {holder}", "what is below may be in motion")
+    if told.torn_bytes and holder is None:
+        because = f"its last {told.torn_bytes} bytes were torn by a crash"
+        yield Finding(NOTE, "journal", "", because, "any command cuts them off")
+    for slot in registry.active:
+        yield from _about_slot(files, slot, deep)
+    yield from _leftovers(files, registry)
+
+
+def _about_slot(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
+    if slot.state in (State.MOVING, State.PURGING, State.RESTORING):
+        yield _pending(files, slot)
+    if slot.state is State.QUARANTINED:
+        yield from _about_quarantined(files, slot, deep)
+    if slot.state in (State.QUARANTINED, State.PURGED):
+        yield from _about_parent(files, slot, deep)
+        yield from _about_place(files, slot)
+        yield from _about_drills(slot)
+
+
+def _pending(files: Files, slot: Slot) -> Finding:
+    name, home = slot.entry.child.name, slot.entry.child.location
+    if slot.state is State.MOVING and files.stat(in_quarantine(slot.slot)) and files.stat(home):
+        because = f"it is in quarantine and cannot come back: something else lies at {home!r}"
+        return Finding(BAD, "pending", name, because, "move that away; the next command then puts the table back")
+    return Finding(NOTE, "pending", name, f"it was left {slot.state}", "any command settles it, or says why not")
+
+
+def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
+    child, aside = slot.entry.child, in_quarantine(slot.slot)
+    try:
+        if deep:
+            examine(files, child, aside, alone=True)
+        else:
+            refuse_unexplained(child, look_at(files, child, aside))
+    except Changed as error:
+        because = f"its copy in quarantine is not what it was: {error.args[0]}"
+        yield Finding(BAD, "quarantine", child.name, because, "restore it by its recipe now, while its parent is whole")
+
+
+def _about_parent(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
+    child, parent = slot.entry.child, slot.entry.parent
+    try:
+        look = look_at(files, parent, parent.location)
+        if deep:
+            examine(files, parent, parent.location, alone=False)
+    except Changed as error:
+        in_time = slot.state is State.QUARANTINED
+        hint = "restore it from quarantine now" if in_time else f"bring the files of {parent.name!r} back from a backup"
+        yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {error.args[0]}", hint)
+        return
+    if look.others:
+        because = f"its parent {parent.name!r} has grown: {some(look.others)}"
+        yield Finding(NOTE, "parent", child.name, because, "that is fine: what was added is not read")
+
+
+def _about_place(files: Files, slot: Slot) -> Iterator[Finding]:
+    child = slot.entry.child
+    if files.stat(child.location) is not None:
+        because = f"something new lies at its old place {child.location!r}"
+        yield Finding(NOTE, "place", child.name, because, "it can be restored to another folder")
+
+
+def _about_drills(slot: Slot) -> Iterator[Finding]:
+    name = slot.entry.child.name
+    if not slot.drills:
+        yield Finding(NOTE, "drill", name, "it was never rebuilt on trial", "run a drill; without one it is not purged")
+    elif not slot.is_drilled:
+        yield Finding(
+            BAD, "drill", name, f"its last drill failed: {slot.drills[-1].because}", "restore it, or drill again"
+        )
+
+
+def _leftovers(files: Files, registry: Registry) -> Iterator[Finding]:
+    for name in files.names(SAFETY):
+        if name not in _OURS:
+            yield Finding(NOTE, "leftover", "", f"{SAFETY}/{name} is not ours", "nothing here touches it")
+    expected = (State.MOVING, State.QUARANTINED, State.PURGING, State.RESTORING)
+    known = {slot.slot for slot in registry.active if slot.state in expected}
+    for name in _names(files, QUARANTINE):
+        if name not in known:
+            because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
+            yield Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
+    for name in _names(files, WORK):
+        yield Finding(
+            NOTE, "leftover", _name_of(registry, name), f"{WORK}/{name} is left over", "any command removes it"
+        )
+
+
+def _names(files: Files, folder: str) -> list[str]:
+    return files.names(folder) if files.stat(folder) is not None else []
+
+
+def _name_of(registry: Registry, slot: str) -> str:
+    known = registry.slots.get(slot)
+    return known.entry.child.name if known else ""

@@ -1,0 +1,86 @@
+"""The one door to the file system. Every call that matters goes through it, so that tests can count, fail and kill it.
+
+Paths are relative to a root, with `/`; '' is the root. No call follows a link. `move` never replaces anything.
+An implementation raises plain OSError (FileExistsError, FileNotFoundError, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from r2d2.safety.refused import Refused
+
+FILE, FOLDER, OTHER = "file", "folder", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What a path is, without following it if it is a link."""
+
+    kind: str  # file, folder, or other: links, pipes, devices
+    size_bytes: int
+    modified_ns: int
+    changed_ns: int  # the system's own stamp, which a writer cannot set back
+    inode: int
+    device: int
+    links: int
+
+
+class Files(Protocol):
+    """The files below one root."""
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the root, for those who read tables by path."""
+
+    def stat(self, path: str) -> Stat | None:
+        """What lies there; None if nothing does."""
+
+    def names(self, path: str) -> list[str]:
+        """The entries of a folder, sorted."""
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        """The content of a regular file, piece by piece."""
+
+    def create(self, path: str, content: Iterable[bytes]) -> None:
+        """Write a file that must not exist yet."""
+
+    def append(self, path: str, content: bytes) -> None:
+        """Write all of *content* at the end of a file that exists."""
+
+    def truncate(self, path: str, size_bytes: int) -> None:
+        """Cut a file off."""
+
+    def sync(self, path: str) -> None:
+        """Make a file's content, or a folder's entries, survive a loss of power."""
+
+    def make_folder(self, path: str) -> None:
+        """Make one folder that must not exist yet."""
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
+
+    def unlink(self, path: str) -> None:
+        """Remove one file (or a link, not what it leads to)."""
+
+    def remove_folder(self, path: str) -> None:
+        """Remove one empty folder."""
+
+    def lock(self, path: str, note: str) -> AbstractContextManager[None]:
+        """Hold the lock file *path*; raises Busy, with the holder's note, if another does."""
+
+    def lock_holder(self, path: str) -> str | None:
+        """The note of whoever holds the lock now; None if nobody does."""
+
+
+def refuse_remote(address: str) -> None:
+    """Object stores and HDFS: not yet. Their rename is a copy, or their locks are not ours (HAZARDS 23)."""
+    scheme, separator, _ = address.partition("://")
+    if separator:
+        raise Refused(
+            f"deleting and restoring on {scheme}:// is not supported yet: {address}",
+            hint="safe deletion works on POSIX file systems; give the lake's folder as a plain path",
+        )

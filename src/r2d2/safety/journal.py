@@ -1,0 +1,133 @@
+"""The journal: append-only lines of JSON, each with a number and a checksum, on disk before what it announces.
+
+A line is `{"crc":"…","record":{…},"seq":n}`. The CRC covers number and record and goes on from the CRC of the line
+before, so that a line that is lost, repeated or moved does not fit. A last line that is no whole line of JSON was torn
+by a crash: nothing followed it, so it counts as not written. Any other line that does not fit stops everything.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from r2d2.safety import codec
+from r2d2.safety.files import Files
+from r2d2.safety.paths import JOURNAL, SAFETY
+from r2d2.safety.records import Record, decode_record, encode_record
+from r2d2.safety.refused import JournalDamaged, JournalStopped
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a journal tells."""
+
+    records: tuple[Record, ...]
+    size_bytes: int  # of the lines that fit
+    crc: int  # of the last one
+    torn_bytes: int  # of a last line that does not fit
+
+
+def read_journal(files: Files) -> Told:
+    """Read it; nothing is changed. No journal tells nothing."""
+    if files.stat(JOURNAL) is None:
+        return Told((), 0, 0, 0)
+    content = b"".join(files.chunks(JOURNAL))
+    records: list[Record] = []
+    size, crc = 0, 0
+    while size < len(content):
+        end = content.find(b"\n", size) + 1
+        line = content[size : end or len(content)]
+        fitting = _fits(line, len(records), crc)
+        if fitting is None:
+            refuse_damage(content, line, end, len(records))
+            break
+        record, crc = fitting
+        records.append(record)
+        size = end
+    return Told(tuple(records), size, crc, len(content) - size)
+
+
+class Journal:
+    """A journal open for writing; the lake's lock is held."""
+
+    def __init__(self, files: Files, told: Told) -> None:
+        self._files = files
+        self._length, self._crc = len(told.records), told.crc
+        self._stopped = False
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a record may or may not be on disk, so that nothing more may be done."""
+        return self._stopped
+
+    def append(self, record: Record) -> None:
+        """Write a record and make it durable. If that fails, this journal takes no more."""
+        if self._stopped:
+            raise JournalStopped("an earlier record could not be written", hint="run the command again")
+        line, crc = line_of(record, self._length, self._crc)
+        self._stopped = True
+        self._write(line)
+        self._stopped = False
+        self._crc, self._length = crc, self._length + 1
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._files.append(JOURNAL, line)
+            self._files.sync(JOURNAL)
+        except OSError as error:
+            raise JournalStopped(
+                f"cannot write the journal ({error.strerror or error})",
+                hint="nothing was lost; put that right and run any command, which recovers first",
+            ) from error
+
+
+def open_journal(files: Files, first: Callable[[], Record]) -> tuple[Journal, Told]:
+    """The journal, made if there is none, cut to the lines that fit. Call it with the lock held."""
+    told = read_journal(files)
+    if files.stat(JOURNAL) is None:
+        files.create(JOURNAL, ())
+    if told.torn_bytes:
+        files.truncate(JOURNAL, told.size_bytes)
+    files.sync(JOURNAL)  # always: whoever wrote the last record may have been killed before syncing it
+    files.sync(SAFETY)
+    journal = Journal(files, told)
+    if not told.records:
+        record = first()
+        journal.append(record)
+        told = Told((record,), 0, 0, told.torn_bytes)
+    return journal, told
+
+
+def line_of(record: Record, number: int, crc_before: int) -> tuple[bytes, int]:
+    """The line of a record, and its CRC."""
+    body = codec.canonical(encode_record(record))
+    crc = zlib.crc32(b"%d:%b" % (number, body), crc_before)
+    return b'{"crc":"%08x","record":%b,"seq":%d}\n' % (crc, body, number), crc
+
+
+def _fits(line: bytes, number: int, crc_before: int) -> tuple[Record, int] | None:
+    """The record of a line and its CRC, if the line is, to the byte, what we would have written."""
+    try:
+        record = decode_record(codec.parse(line)["record"])
+    except (codec.Malformed, KeyError, TypeError):
+        return None
+    expected, crc = line_of(record, number, crc_before)
+    return (record, crc) if line == expected else None
+
+
+def refuse_damage(content: bytes, line: bytes, end: int, number: int) -> None:
+    """A crash tears the last line only, and leaves no whole JSON there; anything else is damage, not ours to guess."""
+    if (end and end < len(content)) or _is_whole(line):
+        raise JournalDamaged(
+            f"record {number} of {JOURNAL} is damaged",
+            hint="nothing was touched; bring the journal back from a backup",
+        )
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        codec.parse(line)
+    except codec.Malformed:
+        return False
+    return line.endswith(b"\n")

@@ -1,0 +1,90 @@
+"""Moving tables, and telling afterwards whether a move happened."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from r2d2.safety.files import FOLDER, Files
+from r2d2.safety.paths import QUARANTINE, WORK, folder_of, is_slot, join
+from r2d2.safety.refused import Refused
+from r2d2.safety.tables import below
+
+
+def in_quarantine(slot: str) -> str:
+    """Where a table lies in quarantine."""
+    return f"{QUARANTINE}/{slot}"
+
+
+def in_work(slot: str) -> str:
+    """Where a table is rebuilt."""
+    return f"{WORK}/{slot}"
+
+
+def move_durably(files: Files, source: str, target: str) -> None:
+    """Move, and see to it that the move survives a loss of power: the new name first (HAZARDS 23)."""
+    files.move(source, target)
+    sync_names(files, source, target)
+
+
+def sync_names(files: Files, source: str, target: str) -> None:
+    """Make durable that something went from *source* to *target*, whoever moved it."""
+    for folder in dict.fromkeys((folder_of(target), folder_of(source))):
+        if files.stat(folder) is not None:
+            files.sync(folder)
+
+
+def make_folders_above(files: Files, path: str) -> None:
+    """The folders that hold *path*, made and synced from the top."""
+    parts = path.split("/")[:-1]
+    for depth in range(1, len(parts) + 1):
+        folder = "/".join(parts[:depth])
+        found = files.stat(folder)
+        if found is None:
+            with suppress(FileExistsError):
+                files.make_folder(folder)
+        elif found.kind != FOLDER:
+            raise Refused(f"{folder!r} is no folder", hint="move it out of the way")
+        files.sync(folder_of(folder))
+
+
+def drop_second_name(files: Files, keep: str, drop: str) -> bool:
+    """If one file has both names, as a move by links leaves it when it is killed half-way, unlink the second."""
+    kept, dropped = files.stat(keep), files.stat(drop)
+    if kept is None or dropped is None or kept.kind == FOLDER:
+        return False
+    if (kept.inode, kept.device) != (dropped.inode, dropped.device):
+        return False
+    files.sync(folder_of(keep))
+    files.unlink(drop)
+    return True
+
+
+def is_there(files: Files, path: str, inode: int) -> bool:
+    """Whether the very thing that was to be moved lies at *path*."""
+    found = files.stat(path)
+    return found is not None and found.inode == inode
+
+
+def scrap(files: Files, folder: str) -> None:
+    """Empty and remove a folder in which a table was being rebuilt. Links in it are removed, not followed."""
+    if not (folder.startswith(WORK + "/") and is_slot(folder.removeprefix(WORK + "/"))):
+        raise Refused(f"{folder!r} is no work folder", hint="only those are ever emptied")
+    remove_all(files, folder)
+
+
+def remove_all(files: Files, folder: str) -> None:
+    """Unlink what lies in a folder of ours and remove it, if it is there."""
+    found = files.stat(folder)
+    if found is None:
+        return
+    if found.kind != FOLDER:
+        files.unlink(folder)
+        return
+    folders = {folder}
+    for path in list(below(files, folder)):
+        parts = path.split("/")
+        folders.update(join(folder, "/".join(parts[:depth])) for depth in range(1, len(parts)))
+        if not path.endswith("/"):
+            files.unlink(join(folder, path))
+    for path in sorted(folders, reverse=True):  # what lies deeper sorts behind what holds it
+        files.remove_folder(path)

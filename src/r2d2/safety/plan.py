@@ -1,0 +1,187 @@
+"""What a plan says: which tables may go, what they and their parents were when it was made, and how to rebuild them.
+
+A plan is data. It is bound to the files it was made from, carries its own SHA-256, and can be used once (HAZARDS 18).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from r2d2.safety import codec
+from r2d2.safety.paths import check_path, join
+from r2d2.safety.refused import Refused
+
+VERSION = 1
+_HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeen:
+    """One file of a table as it was when its rows were compared."""
+
+    path: str  # below the table's location, with /; '' if the table is this one file
+    size_bytes: int
+    modified_ns: int
+    inode: int
+    sha256: str
+    holds_rows: bool  # False: a writer's bookkeeping (_SUCCESS, …), which goes with the table
+
+
+@dataclass(frozen=True, slots=True)
+class TableSeen:
+    """A table as it was when its rows were compared: all its files, and nothing else lies in its folder."""
+
+    name: str  # as the scan calls it
+    location: str  # below the lake's root, with /
+    is_folder: bool
+    files: tuple[FileSeen, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all its files."""
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders below its location that hold its files, the deepest first."""
+        found: set[str] = set()
+        for file in self.files:
+            parts = file.path.split("/")[:-1]
+            found.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        return tuple(sorted(found, key=lambda folder: (-folder.count("/"), folder)))
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a table holds, whatever its files look like. The digest is the rebuilder's: equal rows, equal digest."""
+
+    rows: int  # copies count
+    distinct_rows: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One table to delete, and what brings it back."""
+
+    child: TableSeen
+    parent: TableSeen
+    recipe: Mapping[str, Any]  # data for the rebuilder; nothing here looks into it
+    recipe_sha256: str
+    expected: Content  # of the child
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a person approves and `apply` does."""
+
+    version: int
+    plan_id: str
+    created: str  # ISO 8601, for people
+    lake_root: str  # absolute, links resolved
+    lake_tables: int  # of the whole lake, to see whether the plan is suspiciously large
+    lake_bytes: int
+    entries: tuple[Entry, ...]
+    sha256: str  # of all of the above
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all that goes."""
+        return sum(entry.child.size_bytes for entry in self.entries)
+
+
+def recipe_digest(recipe: Mapping[str, Any]) -> str:
+    """The digest that an entry carries of its recipe."""
+    return codec.digest(dict(recipe))
+
+
+def seal(plan: Plan) -> Plan:
+    """The plan with the SHA-256 that fits it."""
+    return replace(plan, sha256=sha256_of(plan))
+
+
+def sha256_of(plan: Plan) -> str:
+    """SHA-256 of everything in a plan but its own SHA-256."""
+    return codec.digest(codec.encode(replace(plan, sha256="")))
+
+
+def write_plan(plan: Plan, path: str) -> None:
+    """Write a sealed plan; a file that exists is not replaced."""
+    with open(path, "xb") as file:
+        file.write(plan_bytes(plan))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """The plan as canonical JSON."""
+    return codec.canonical(codec.encode(plan)) + b"\n"
+
+
+def read_plan(path: str) -> Plan:
+    """The plan in a file. An edited, cut or foreign one is refused."""
+    try:
+        with open(path, "rb") as file:
+            return parse_plan(file.read())
+    except OSError as error:
+        raise Refused(f"cannot read the plan {path} ({error.strerror or error})") from error
+
+
+def parse_plan(content: bytes) -> Plan:
+    """The plan in some bytes, checked for all that can be checked without looking at the lake."""
+    try:
+        plan = codec.decode(Plan, codec.parse(content))
+    except codec.Malformed as error:
+        raise Refused(f"the plan cannot be used: it {error}", hint="make the plan anew") from error
+    refuse_other_version(plan)
+    refuse_unsealed(plan)
+    refuse_malformed(plan)
+    return plan
+
+
+def refuse_other_version(plan: Plan) -> None:
+    """A plan of another version may mean something else by the same words."""
+    if plan.version != VERSION:
+        raise Refused(f"the plan is of version {plan.version}, not {VERSION}", hint="make the plan anew")
+
+
+def refuse_unsealed(plan: Plan) -> None:
+    """A plan whose SHA-256 does not fit was changed after it was made (HAZARDS 18)."""
+    if plan.sha256 != sha256_of(plan):
+        raise Refused("the plan was changed after it was made", hint="make the plan anew; do not edit it")
+
+
+def refuse_malformed(plan: Plan) -> None:
+    """Paths that lead elsewhere, digests that are none, tables without files, recipes that were swapped."""
+    if not plan.entries or not _ID.fullmatch(plan.plan_id):
+        raise Refused("the plan has no entries or no proper id", hint="make the plan anew")
+    for entry in plan.entries:
+        refuse_malformed_entry(entry)
+
+
+def refuse_malformed_entry(entry: Entry) -> None:
+    """The same for one entry; entries in the journal pass through here, too."""
+    _refuse_malformed_table(entry.child)
+    _refuse_malformed_table(entry.parent)
+    if entry.recipe_sha256 != recipe_digest(entry.recipe):
+        raise Refused(f"the recipe of {entry.child.name!r} does not fit its digest", hint="make the plan anew")
+    if not 0 <= entry.expected.distinct_rows <= entry.expected.rows or not entry.expected.digest:
+        raise Refused(f"the counts of {entry.child.name!r} cannot be", hint="make the plan anew")
+
+
+def _refuse_malformed_table(table: TableSeen) -> None:
+    check_path(table.location)
+    paths = [file.path for file in table.files]
+    for path in paths:
+        check_path(join(table.location, path))
+    fits = paths == [""] if not table.is_folder else "" not in paths
+    # A path that is both a file and a folder above one cannot be.
+    fits = fits and len(set(paths)) == len(paths) > 0 and not set(paths) & set(table.folders)
+    fits = fits and all(_HEX.fullmatch(file.sha256) and file.size_bytes >= 0 for file in table.files)
+    if not fits or not any(file.holds_rows for file in table.files):
+        raise Refused(f"the files of {table.name!r} cannot be those of a table", hint="make the plan anew")

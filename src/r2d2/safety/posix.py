@@ -1,0 +1,235 @@
+"""The file layer on a POSIX file system: every path is walked from the root, folder by folder, following no link."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat as modes
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from r2d2.safety.files import FILE, FOLDER, OTHER, Stat, refuse_remote
+from r2d2.safety.paths import folder_of
+from r2d2.safety.refused import Busy, Refused
+
+_CHUNK = 1 << 20
+_NO_REPLACE = 1  # RENAME_NOREPLACE
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # not blocking: the name may be a pipe by now
+
+RenameNew = Callable[[int, str, int, str], None]
+
+
+class PosixFiles:
+    """The files below a folder that is opened once and held, so that nobody can put another in its place."""
+
+    def __init__(self, root: str, *, rename_new: RenameNew | None = None) -> None:
+        refuse_remote(root)
+        self._root = os.path.realpath(root)
+        try:
+            self._descriptor = os.open(self._root, _FOLDER_FLAGS)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise Refused(f"there is no folder {root}", hint="give the root of a lake") from error
+        self._rename_new = rename_new or rename_new_by_kernel
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the root."""
+        return self._root
+
+    def close(self) -> None:
+        """Let go of the root."""
+        os.close(self._descriptor)
+
+    def stat(self, path: str) -> Stat | None:
+        """What lies there; None if nothing does."""
+        try:
+            with self._above(path) as (folder, name):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):  # the latter also where a folder above is a link by now
+            return None
+        return _as_stat(found)
+
+    def names(self, path: str) -> list[str]:
+        """The entries of a folder, sorted."""
+        with self._folder(path) as descriptor:
+            return sorted(os.listdir(descriptor))
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        """The content of a regular file, piece by piece."""
+        descriptor = self._open(path, os.O_RDONLY)
+        try:
+            while piece := os.read(descriptor, _CHUNK):
+                yield piece
+        finally:
+            os.close(descriptor)
+
+    def create(self, path: str, content: Iterable[bytes]) -> None:
+        """Write a file that must not exist yet."""
+        descriptor = self._open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            for piece in content:
+                _write_all(descriptor, piece)
+        finally:
+            os.close(descriptor)
+
+    def append(self, path: str, content: bytes) -> None:
+        """Write all of *content* at the end of a file that exists."""
+        descriptor = self._open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            _write_all(descriptor, content)
+        finally:
+            os.close(descriptor)
+
+    def truncate(self, path: str, size_bytes: int) -> None:
+        """Cut a file off."""
+        descriptor = self._open(path, os.O_WRONLY)
+        try:
+            os.ftruncate(descriptor, size_bytes)
+        finally:
+            os.close(descriptor)
+
+    def sync(self, path: str) -> None:
+        """Make a file's content, or a folder's entries, survive a loss of power."""
+        with self._above(path) as (folder, name):
+            descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=folder)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def make_folder(self, path: str) -> None:
+        """Make one folder that must not exist yet."""
+        with self._above(path) as (folder, name):
+            os.mkdir(name, dir_fd=folder)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
+        with self._above(source) as (from_folder, name), self._above(target) as (to_folder, new_name):
+            self._rename_new(from_folder, name, to_folder, new_name)
+
+    def unlink(self, path: str) -> None:
+        """Remove one file."""
+        with self._above(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def remove_folder(self, path: str) -> None:
+        """Remove one empty folder."""
+        with self._above(path) as (folder, name):
+            os.rmdir(name, dir_fd=folder)
+
+    @contextmanager
+    def lock(self, path: str, note: str) -> Iterator[None]:
+        """Hold the lock file; the system drops it with the process, however that ends."""
+        descriptor = self._open(path, os.O_RDWR | os.O_CREAT)
+        try:
+            if not _try_lock(descriptor):
+                raise Busy(f"{self._root} is in use by {_read_note(descriptor)}", hint="wait until it has ended")
+            self._refuse_another_lock_file(path, descriptor)
+            os.ftruncate(descriptor, 0)
+            _write_all(descriptor, note.encode())
+            yield
+        finally:
+            os.close(descriptor)
+
+    def lock_holder(self, path: str) -> str | None:
+        """The note of whoever holds the lock now; None if nobody does."""
+        try:
+            descriptor = self._open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            return None if _try_lock(descriptor) else _read_note(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _refuse_another_lock_file(self, path: str, descriptor: int) -> None:
+        """A lock on a file that was removed or replaced since it was opened keeps nobody out."""
+        there = self.stat(path)
+        if there is None or there.inode != os.fstat(descriptor).st_ino:
+            raise Busy(f"the lock file of {self._root} was replaced", hint="try again, and leave that file alone")
+
+    def _open(self, path: str, flags: int) -> int:
+        with self._above(path) as (folder, name):
+            descriptor = os.open(name, flags | _FILE_FLAGS, 0o644, dir_fd=folder)
+        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "is no regular file", path)
+        return descriptor
+
+    @contextmanager
+    def _folder(self, path: str) -> Iterator[int]:
+        """A descriptor of the folder at *path*, reached without following a link."""
+        descriptor = os.open(".", _FOLDER_FLAGS, dir_fd=self._descriptor)
+        try:
+            for part in path.split("/") if path else ():
+                below = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = below
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _above(self, path: str) -> Iterator[tuple[int, str]]:
+        """The folder that holds *path*, and its name there."""
+        if ".." in path.split("/"):
+            raise OSError(errno.EINVAL, "leads upwards", path)
+        with self._folder(folder_of(path)) as descriptor:
+            yield descriptor, path.rpartition("/")[2] or "."
+
+
+def rename_new_by_kernel(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """renameat2 with RENAME_NOREPLACE; where kernel or file system lacks it, the way that POSIX has."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        rename_new_by_link(from_folder, name, to_folder, new_name)
+        return
+    if call(from_folder, os.fsencode(name), to_folder, os.fsencode(new_name), _NO_REPLACE) == 0:
+        return
+    code = ctypes.get_errno()
+    if code not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        raise OSError(code, os.strerror(code), name, None, new_name)
+    rename_new_by_link(from_folder, name, to_folder, new_name)
+
+
+def rename_new_by_link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """The same with POSIX alone.
+
+    A file gets its new name by `link`, which never replaces, and then loses the old one; a crash in between leaves
+    one file under two names, which recovery knows. A folder is renamed: POSIX lets that replace an empty folder only.
+    """
+    if modes.S_ISDIR(os.stat(name, dir_fd=from_folder, follow_symlinks=False).st_mode):
+        with suppress(FileNotFoundError):
+            os.stat(new_name, dir_fd=to_folder, follow_symlinks=False)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
+        os.rename(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+        return
+    os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
+    os.unlink(name, dir_fd=from_folder)
+
+
+def _as_stat(found: os.stat_result) -> Stat:
+    kind = FILE if modes.S_ISREG(found.st_mode) else FOLDER if modes.S_ISDIR(found.st_mode) else OTHER
+    return Stat(kind, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev, found.st_nlink)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _try_lock(descriptor: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read_note(descriptor: int) -> str:
+    return os.pread(descriptor, 200, 0).decode("utf-8", "replace") or "another process"

@@ -1,0 +1,82 @@
+"""Free the space: unlink tables in quarantine that nobody missed and that can be rebuilt. A second, separate step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from r2d2.safety.lake import Lake
+from r2d2.safety.moving import in_quarantine
+from r2d2.safety.purging import sync_parent, unlink_listed
+from r2d2.safety.rebuild import drifted
+from r2d2.safety.records import Purged, PurgeIntended, PurgeUndone
+from r2d2.safety.refused import Changed, Refused
+from r2d2.safety.registry import Slot, State
+from r2d2.safety.tables import Look, examine, refuse_moving_target
+
+RETENTION_SECONDS = 30 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """What became of one table in quarantine."""
+
+    table: str
+    slot: str
+    is_purged: bool
+    freed_bytes: int
+    because: str  # why not
+
+
+def purge(lake: Lake, *, retention_seconds: float = RETENTION_SECONDS) -> tuple[Purge, ...]:
+    """Purge every table whose time is over, that was drilled, and whose parent is unchanged. The others stay."""
+    slots = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
+    return tuple(_purge(lake, slot, retention_seconds) for slot in slots)
+
+
+def _purge(lake: Lake, slot: Slot, retention_seconds: float) -> Purge:
+    child, aside = slot.entry.child, in_quarantine(slot.slot)
+    try:
+        refuse_early(slot, now=lake.clock.now(), retention_seconds=retention_seconds)
+        refuse_undrilled(slot)
+        look = examine(lake.files, child, aside, alone=True)
+        parent_look = refuse_drifted_parent(lake, slot)
+        lake.write(PurgeIntended(slot.slot, lake.now()))
+        _look_again(lake, slot, look, parent_look)
+    except Refused as error:
+        return Purge(child.name, slot.slot, False, 0, str(error.args[0]))
+    unlink_listed(lake.files, child, aside)
+    lake.write(Purged(slot.slot, lake.now()))
+    return Purge(child.name, slot.slot, True, child.size_bytes, "")
+
+
+def _look_again(lake: Lake, slot: Slot, look: Look, parent_look: Look) -> None:
+    """A last look between the record and the first unlink: whoever wrote to either is seen now at the latest."""
+    child, parent = slot.entry.child, slot.entry.parent
+    try:
+        refuse_moving_target(lake.files, child, in_quarantine(slot.slot), look)
+        refuse_moving_target(lake.files, parent, parent.location, parent_look)
+    except Refused:
+        lake.write(PurgeUndone(slot.slot, lake.now()))
+        raise
+
+
+def refuse_early(slot: Slot, *, now: float, retention_seconds: float) -> None:
+    """The grace period: time for somebody to miss the table."""
+    left = slot.since + retention_seconds - now
+    if left > 0:
+        raise Refused(f"{slot.entry.child.name!r} stays in quarantine for {left / 86400:.1f} more days")
+
+
+def refuse_undrilled(slot: Slot) -> None:
+    """Only what was rebuilt and compared may lose its last copy (HAZARDS 20)."""
+    if not slot.is_drilled:
+        because = f": {slot.drills[-1].because}" if slot.drills else " yet"
+        raise Refused(f"no drill has rebuilt {slot.entry.child.name!r} exactly{because}")
+
+
+def refuse_drifted_parent(lake: Lake, slot: Slot) -> Look:
+    """The parent is about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
+    try:
+        return sync_parent(lake.files, slot.entry.parent)
+    except Changed as error:
+        raise drifted(slot.entry, error) from error

@@ -1,0 +1,73 @@
+"""Unlinking what lies in quarantine: file by file from the list, never a whole folder (HAZARDS 31)."""
+
+from __future__ import annotations
+
+from r2d2.safety.files import Files
+from r2d2.safety.lake import Lake
+from r2d2.safety.moving import in_quarantine
+from r2d2.safety.paths import QUARANTINE, join
+from r2d2.safety.plan import FileSeen, TableSeen
+from r2d2.safety.records import Purged, PurgeUndone
+from r2d2.safety.refused import Changed
+from r2d2.safety.registry import Slot
+from r2d2.safety.tables import Look, examine, look_at, vanishing
+
+
+def unlink_listed(files: Files, table: TableSeen, at: str) -> None:
+    """Remove the files of a table that lie at *at*, then the folders that are empty by then. The rest stays."""
+    for file in table.files:
+        path = join(at, file.path)
+        if is_listed(files, path, file):
+            files.unlink(path)
+    if table.is_folder:
+        for folder in (*table.folders, ""):
+            _remove_if_empty(files, join(at, folder))
+    files.sync(QUARANTINE)
+
+
+def is_listed(files: Files, path: str, file: FileSeen) -> bool:
+    """Whether what lies at *path* is the file of the list, and no other that came to bear its name."""
+    found = files.stat(path)
+    return found is not None and (found.inode, found.size_bytes, found.modified_ns) == (
+        file.inode, file.size_bytes, file.modified_ns,
+    )  # fmt: skip
+
+
+def settle_purge(lake: Lake, slot: Slot) -> tuple[str, str]:
+    """After a crash: keep the table if it is still whole, finish if its parent is, and else touch nothing."""
+    files, entry, aside = lake.files, slot.entry, in_quarantine(slot.slot)
+    try:
+        look_at(files, entry.child, aside)
+    except Changed:
+        return _finish(lake, slot)
+    files.sync(QUARANTINE)
+    lake.write(PurgeUndone(slot.slot, lake.now()))
+    return "the purge was undone", "it was interrupted before it began"
+
+
+def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
+    try:
+        sync_parent(lake.files, slot.entry.parent)
+    except Changed as error:
+        return "", f"its purge was interrupted, and its parent is not what it was: {error}"
+    unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot))
+    lake.write(Purged(slot.slot, lake.now()))
+    return "the purge was finished", "it was interrupted"
+
+
+def sync_parent(files: Files, parent: TableSeen) -> Look:
+    """See that a parent is what was pinned, to the byte, and that these bytes are on disk and not in memory only."""
+    look = examine(files, parent, parent.location, alone=False)
+    parts = parent.location.split("/")
+    above = ["/".join(parts[:depth]) for depth in range(len(parts) + parent.is_folder)]
+    inside = [join(parent.location, path) for path in (*(file.path for file in parent.files), *parent.folders)]
+    with vanishing(parent.name):
+        for path in (*inside, *above):
+            files.sync(path)
+    return look
+
+
+def _remove_if_empty(files: Files, folder: str) -> None:
+    found = files.stat(folder)
+    if found is not None and not files.names(folder):
+        files.remove_folder(folder)

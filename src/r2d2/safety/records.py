@@ -1,0 +1,174 @@
+"""What the journal can say. Each record is written before (…Intended) or after the effect that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from r2d2.safety import codec
+from r2d2.safety.plan import Content, Entry, refuse_malformed_entry
+from r2d2.safety.refused import Refused
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The first record: a journal of this format begins."""
+
+    format: int
+    at: int  # seconds since 1970, as in every record
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStarted:
+    """From here on the plan is used, whatever becomes of it."""
+
+    plan_id: str
+    plan_sha256: str
+    approved_by: str
+    tables: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveIntended:
+    """A table is about to be moved to quarantine."""
+
+    slot: str
+    plan_id: str
+    entry: Entry
+    inode: int  # of what is moved: tells it from what others put in its place
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveUndone:
+    """The table is back, or was never moved."""
+
+    slot: str
+    because: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The recipe was run and its result compared with the table in quarantine, by values. Its parent is pinned."""
+
+    slot: str
+    content: Content
+    seconds: float
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitWithdrawn:
+    """A writer was seen right after the record: the table is to go back."""
+
+    slot: str
+    because: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """The table was rebuilt on trial."""
+
+    slot: str
+    because: str  # '' if it came out exact
+    seconds: float
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeIntended:
+    """The files in quarantine are about to be unlinked."""
+
+    slot: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeUndone:
+    """Nothing had been unlinked, and nothing will be."""
+
+    slot: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was listed is gone from quarantine; the recipe is what is left of the table."""
+
+    slot: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreIntended:
+    """A verified table is about to be moved to its old place."""
+
+    slot: str
+    source: str  # below the root: in quarantine, or in the work folder
+    inode: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreUndone:
+    """It was not moved, and stays where it was."""
+
+    slot: str
+    because: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The table is at its old place again; its parent is no longer pinned by it."""
+
+    slot: str
+    at: int
+
+
+Later = (
+    MoveUndone
+    | Committed
+    | CommitWithdrawn
+    | Drilled
+    | PurgeIntended
+    | PurgeUndone
+    | Purged
+    | RestoreIntended
+    | RestoreUndone
+    | Restored
+)
+"""What can be said of a table after `MoveIntended`."""
+
+Record = Opened | PlanStarted | MoveIntended | Later
+KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        Opened, PlanStarted, MoveIntended, MoveUndone, Committed, CommitWithdrawn, Drilled,
+        PurgeIntended, PurgeUndone, Purged, RestoreIntended, RestoreUndone, Restored,
+    )
+}  # fmt: skip
+
+
+def encode_record(record: Record) -> dict[str, Any]:
+    """A record as JSON values."""
+    return {"kind": type(record).__name__, **codec.encode(record)}
+
+
+def decode_record(value: Any) -> Record:
+    """The record in what `encode_record` gave; names and paths in it are checked anew (HAZARDS 31)."""
+    if type(value) is not dict or value.get("kind") not in KINDS:
+        raise codec.Malformed("is of no known kind")
+    kind = KINDS[value["kind"]]
+    record: Record = codec.decode(kind, {name: field for name, field in value.items() if name != "kind"})
+    if isinstance(record, MoveIntended):
+        try:
+            refuse_malformed_entry(record.entry)
+        except Refused as error:
+            raise codec.Malformed(str(error)) from error
+    return record

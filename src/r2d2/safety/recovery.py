@@ -1,0 +1,108 @@
+"""What a crash left behind is finished or undone, at the start of every command. Unknown is left alone and named.
+
+Each branch can itself be killed anywhere and run again: it looks at what is there, acts, syncs, and records last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from r2d2.safety.files import Files
+from r2d2.safety.lake import Clock, Lake, hold
+from r2d2.safety.moving import (
+    drop_second_name,
+    in_quarantine,
+    is_there,
+    make_folders_above,
+    move_durably,
+    scrap,
+    sync_names,
+)
+from r2d2.safety.paths import WORK, is_slot
+from r2d2.safety.purging import settle_purge
+from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
+from r2d2.safety.refused import JournalStopped
+from r2d2.safety.registry import Slot, State
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What recovery did about one table, or why it did nothing."""
+
+    table: str
+    did: str  # '' if it was left as it is
+    because: str
+
+
+@contextmanager
+def open_lake(files: Files, clock: Clock | None = None) -> Iterator[tuple[Lake, tuple[Recovered, ...]]]:
+    """Lock a lake, recover it, and hand it out: how every command begins."""
+    with hold(files, clock) as lake:
+        yield lake, recover(lake)
+
+
+def recover(lake: Lake) -> tuple[Recovered, ...]:
+    """Settle everything that is half-way. Doing it twice does nothing the second time."""
+    done = [settle(lake, slot) for slot in lake.registry.active]
+    clear_work(lake.files)
+    return tuple(one for one in done if one is not None)
+
+
+def settle(lake: Lake, slot: Slot) -> Recovered | None:
+    """Settle one table; None if there is nothing to settle."""
+    name = slot.entry.child.name
+    if slot.state is State.MOVING:
+        left = undo_move(lake, slot, "it was interrupted")
+        return Recovered(name, "" if left else "the deletion was undone", left or "it was interrupted")
+    if slot.state is State.RESTORING:
+        did, because = settle_restore(lake, slot)
+        return Recovered(name, did, because)
+    if slot.state is State.PURGING:
+        did, because = settle_purge(lake, slot)
+        return Recovered(name, did, because)
+    return None
+
+
+def undo_move(lake: Lake, slot: Slot, because: str) -> str:
+    """Bring a table back from quarantine to its place; what stands in the way of that, or ''."""
+    if lake.journal.is_stopped:
+        raise JournalStopped("the journal cannot be written", hint="run any command, which recovers first")
+    files, home, aside = lake.files, slot.entry.child.location, in_quarantine(slot.slot)
+    if drop_second_name(files, keep=home, drop=aside):
+        sync_names(files, aside, home)
+    elif files.stat(aside) is None:
+        if files.stat(home) is None:
+            return f"it is neither at {home!r} nor in quarantine: someone else moved it"
+        sync_names(files, aside, home)
+    else:
+        if files.stat(home) is not None:
+            return f"something else lies at {home!r} by now; the table is whole in quarantine"
+        make_folders_above(files, home)
+        move_durably(files, aside, home)
+    lake.write(MoveUndone(slot.slot, because, lake.now()))
+    return ""
+
+
+def settle_restore(lake: Lake, slot: Slot) -> tuple[str, str]:
+    """Finish a restore whose move happened, undo one whose move did not."""
+    assert slot.restore is not None
+    files, home, source = lake.files, slot.entry.child.location, slot.restore.source
+    drop_second_name(files, keep=home, drop=source)
+    if is_there(files, home, slot.restore.inode):
+        sync_names(files, source, home)
+        lake.write(Restored(slot.slot, lake.now()))
+        return "the restore was finished", "it was interrupted"
+    if source == in_quarantine(slot.slot) and not is_there(files, source, slot.restore.inode):
+        return "", "it is neither at its old place nor in quarantine: someone else moved or replaced it"
+    sync_names(files, home, source)
+    lake.write(RestoreUndone(slot.slot, "it was interrupted", lake.now()))
+    return "the restore was undone", "it was interrupted"
+
+
+def clear_work(files: Files) -> None:
+    """Remove half-rebuilt tables: all that is in the work folder was made from what is elsewhere."""
+    for name in files.names(WORK):
+        if is_slot(name):
+            scrap(files, f"{WORK}/{name}")

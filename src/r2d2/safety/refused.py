@@ -1,0 +1,25 @@
+"""Why something was not done. Whoever gets one of these can rely on it: nothing was lost, and little was changed."""
+
+from __future__ import annotations
+
+from r2d2.errors import R2D2Error, UserError
+
+
+class Refused(UserError):
+    """A guard said no. What was asked was not done; what had been begun is undone or is undone by the next command."""
+
+
+class Changed(Refused):
+    """A table is not what the plan or the journal says it is."""
+
+
+class Busy(Refused):
+    """Another process holds the lake."""
+
+
+class JournalDamaged(R2D2Error):
+    """The journal cannot be read to its end, or tells a story that cannot be: nothing is touched."""
+
+
+class JournalStopped(R2D2Error):
+    """A record could not be written for certain: this process does nothing more; the next command recovers."""

@@ -1,0 +1,89 @@
+"""What is deleted, where it is, what it hangs on, and when it can go for good. Data only; others print it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from r2d2.safety.files import Files
+from r2d2.safety.lake import read_registry
+from r2d2.safety.paths import LOCK
+from r2d2.safety.purge import RETENTION_SECONDS
+from r2d2.safety.registry import Registry, Slot, State
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """One table that a plan moved."""
+
+    table: str
+    location: str
+    state: str
+    slot: str
+    plan_id: str
+    approved_by: str
+    since: int  # seconds since 1970
+    rows: int
+    size_bytes: int
+    parent: str
+    drills: int
+    is_drilled: bool  # the last drill came out exact
+    drill_seconds: float | None  # how long that took
+    purge_from: int | None  # when purging is allowed; None if it is not in quarantine
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The whole lake."""
+
+    tables: tuple[TableStatus, ...]
+    pins: tuple[tuple[str, int], ...]  # parents, and how many deleted tables each brings back
+    quarantined_bytes: int
+    purged_bytes: int
+    plans: int
+    held_by: str | None  # who holds the lock now
+
+
+def status(files: Files, *, retention_seconds: float = RETENTION_SECONDS) -> Status:
+    """Read it from the journal; no lock is needed and nothing is changed."""
+    registry = read_registry(files)
+    tables = tuple(_status(slot, registry, retention_seconds) for slot in registry.slots.values())
+    return Status(
+        tables,
+        _pins(registry),
+        _bytes(registry, State.QUARANTINED),
+        _bytes(registry, State.PURGED),
+        len(registry.plans),
+        files.lock_holder(LOCK),
+    )
+
+
+def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableStatus:
+    entry, plan = slot.entry, registry.plans.get(slot.plan_id)
+    last = slot.drills[-1] if slot.is_drilled else None
+    return TableStatus(
+        table=entry.child.name,
+        location=entry.child.location,
+        state=str(slot.state),
+        slot=slot.slot,
+        plan_id=slot.plan_id,
+        approved_by=plan.approved_by if plan else "",
+        since=slot.since,
+        rows=entry.expected.rows,
+        size_bytes=entry.child.size_bytes,
+        parent=entry.parent.name,
+        drills=len(slot.drills),
+        is_drilled=slot.is_drilled,
+        drill_seconds=last.seconds if last else None,
+        purge_from=int(slot.since + retention_seconds) if slot.state is State.QUARANTINED else None,
+    )
+
+
+def _pins(registry: Registry) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for slot in registry.active:
+        counts[slot.entry.parent.name] = counts.get(slot.entry.parent.name, 0) + 1
+    return tuple(sorted(counts.items()))
+
+
+def _bytes(registry: Registry, state: State) -> int:
+    return sum(slot.entry.child.size_bytes for slot in registry.active if slot.state is state)

@@ -1,0 +1,180 @@
+"""Is a table on disk still the one that was seen? By listing, by fingerprints, and by SHA-256 of every byte."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from r2d2.safety.files import FILE, FOLDER, Files, Stat
+from r2d2.safety.paths import join
+from r2d2.safety.plan import FileSeen, TableSeen
+from r2d2.safety.rebuilder import Placed
+from r2d2.safety.refused import Changed, Refused
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the system says of a table's files at one moment. Equal looks: nobody wrote in between."""
+
+    files: tuple[tuple[str, Stat], ...]
+    others: tuple[str, ...]  # what lies in its folder and is no part of it
+
+
+def placed(files: Files, table: TableSeen, at: str) -> Placed:
+    """The table as the rebuilder gets it, at the path *at* below the root."""
+    return Placed(join(files.root, at), tuple(file.path for file in table.files if file.holds_rows))
+
+
+def look_at(files: Files, table: TableSeen, at: str) -> Look:
+    """Look at a table that should lie at *at*; refuses it if a file is missing or is not the one that was seen."""
+    with vanishing(table.name):
+        found = [(file.path, _seen(files, file, join(at, file.path), table.name)) for file in table.files]
+        return Look(tuple(found), tuple(_others(files, table, at)))
+
+
+def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
+    """Check a table against what was seen of it, to the last byte. With *alone* nothing else may lie in its folder."""
+    before = look_at(files, table, at)
+    if alone:
+        refuse_unexplained(table, before)
+    for file in table.files:
+        refuse_other_content(files, file, join(at, file.path), table.name)
+    refuse_moving_target(files, table, at, before)
+    return before
+
+
+def refuse_unexplained(table: TableSeen, look: Look) -> None:
+    """Something in the folder that is no part of the table would be deleted with it unread (HAZARDS 8)."""
+    if look.others:
+        raise Changed(
+            f"{table.name!r} has content that is no part of it: {some(look.others)}",
+            hint="move it elsewhere, or scan and plan anew",
+        )
+
+
+def refuse_other_content(files: Files, file: FileSeen, path: str, name: str) -> None:
+    """Size, time and inode can stay the same while the bytes change (HAZARDS 13, 14)."""
+    with vanishing(name):
+        found = sha256_of_file(files, path)
+    if found != file.sha256:
+        raise Changed(f"{name!r} has changed: {file.path or path!r} holds other bytes", hint="scan and plan anew")
+
+
+def refuse_moving_target(files: Files, table: TableSeen, at: str, before: Look) -> None:
+    """Whoever writes while we look makes what we saw worthless (HAZARDS 14)."""
+    if look_at(files, table, at) != before:
+        raise Changed(f"{table.name!r} is being written to", hint="wait until its writer has ended")
+
+
+def refuse_other_file(file: FileSeen, found: Stat | None, name: str) -> None:
+    """A file that is missing, is a link by now, or is not the one that was seen."""
+    if found is None:
+        raise Changed(f"{name!r} has changed: {file.path or name!r} is missing", hint="scan and plan anew")
+    if found.kind != FILE:
+        raise Changed(f"{name!r} has changed: {file.path or name!r} is no regular file", hint="scan and plan anew")
+    if (found.size_bytes, found.modified_ns, found.inode) != (file.size_bytes, file.modified_ns, file.inode):
+        raise Changed(f"{name!r} has changed: {file.path or name!r} was written anew", hint="scan and plan anew")
+
+
+def refuse_recent(table: TableSeen, look: Look, *, now: float, quiet_seconds: float) -> None:
+    """A table that was written a moment ago may have a writer that is not done (HAZARDS 14)."""
+    newest = max(max(stat.modified_ns, stat.changed_ns) for _, stat in look.files)
+    if newest > (now - quiet_seconds) * 1e9:
+        raise Refused(
+            f"{table.name!r} was written to less than {quiet_seconds:g} seconds ago", hint="try again when it is quiet"
+        )
+
+
+def refuse_other_device(table: TableSeen, look: Look, device: int) -> None:
+    """Across file systems a move is a copy and a deletion, and no longer one step (HAZARDS 23)."""
+    if any(stat.device != device for _, stat in look.files):
+        raise Refused(f"{table.name!r} is not on the file system of the lake's root", hint="it cannot be deleted here")
+
+
+def refuse_hard_links(table: TableSeen, look: Look) -> None:
+    """A file with another name can be changed under that name, and deleting this one frees nothing (HAZARDS 1)."""
+    linked = [path or table.name for path, stat in look.files if stat.links != 1]
+    if linked:
+        raise Refused(f"{table.name!r} has files with a second name: {some(linked)}", hint="it cannot be deleted")
+
+
+def refuse_shared_files(child: TableSeen, one: Look, parent: TableSeen, other: Look) -> None:
+    """What is stored once is no copy, whatever its names (HAZARDS 1)."""
+    theirs = {(stat.device, stat.inode) for _, stat in other.files}
+    if any((stat.device, stat.inode) in theirs for _, stat in one.files):
+        raise Refused(f"{child.name!r} and {parent.name!r} are the same files under two names", hint="scan anew")
+
+
+def sha256_of_file(files: Files, path: str) -> str:
+    """SHA-256 of a regular file."""
+    hashed = hashlib.sha256()
+    for piece in files.chunks(path):
+        hashed.update(piece)
+    return hashed.hexdigest()
+
+
+def see_table(files: Files, name: str, location: str, *, bookkeeping: frozenset[str] = frozenset()) -> TableSeen:
+    """The table at *location* as it is now, with all that lies in its folder, hashed: what a plan says of it."""
+    top = files.stat(location)
+    if top is None or top.kind not in (FILE, FOLDER):
+        raise Refused(f"there is no table at {location!r}", hint="scan anew")
+    paths = sorted(below(files, location)) if top.kind == FOLDER else [""]
+    return TableSeen(
+        name, location, top.kind == FOLDER, tuple(_see_file(files, location, path, bookkeeping) for path in paths)
+    )
+
+
+def below(files: Files, folder: str, prefix: str = "") -> Iterator[str]:
+    """All entries in a folder that are no folders, at any depth, and folders that are empty (these end in /)."""
+    names = files.names(join(folder, prefix))
+    for name in names:
+        path = join(prefix, name)
+        found = files.stat(join(folder, path))
+        if found is not None and found.kind == FOLDER:
+            yield from below(files, folder, path)
+        else:
+            yield path
+    if not names and prefix:
+        yield prefix + "/"
+
+
+def some(names: tuple[str, ...] | list[str]) -> str:
+    """The first few names, for a message."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+
+
+@contextmanager
+def vanishing(name: str) -> Iterator[None]:
+    """What is listed and gone a moment later has changed; any other error is an error."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise Changed(f"{name!r} is vanishing while we look ({error})", hint="wait for whoever moves it") from error
+
+
+def _seen(files: Files, file: FileSeen, path: str, name: str) -> Stat:
+    found = files.stat(path)
+    refuse_other_file(file, found, name)
+    assert found is not None
+    return found
+
+
+def _others(files: Files, table: TableSeen, at: str) -> Iterator[str]:
+    if table.is_folder:
+        known = {file.path for file in table.files}
+        yield from (path for path in below(files, at) if path not in known)
+
+
+def _see_file(files: Files, location: str, path: str, bookkeeping: frozenset[str]) -> FileSeen:
+    at = join(location, path)
+    found = files.stat(at)
+    if found is None or found.kind != FILE:
+        raise Refused(f"{at!r} is no regular file", hint="scan anew")
+    return FileSeen(
+        path, found.size_bytes, found.modified_ns, found.inode, sha256_of_file(files, at), path not in bookkeeping
+    )

@@ -1,0 +1,236 @@
+"""A plan that was edited, is stale, was used, or names what it may not is refused; nothing is touched (HAZARDS 18, 31)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r2d2.safety import codec
+from r2d2.safety.operations import CheckPlan, CheckTables, Commit, MoveAside, UsePlan, VerifyAside, explain, operations
+from r2d2.safety.paths import SAFETY, check_path, overlaps, why_unsafe
+from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, recipe_digest, seal, write_plan
+from r2d2.safety.refused import Refused
+from r2d2.safety.tables import below, see_table
+from tests.safety.world import memory_world, posix_world
+
+
+def edits(value: Any) -> Iterator[Any]:
+    """Every value that differs from *value* at one place: another scalar, a field more or less, an item more or less."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield {name: one for name, one in value.items() if name != key}
+            for edited in edits(item):
+                yield {**value, key: edited}
+        yield {**value, "surplus": 1}
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield value[:index] + value[index + 1 :]
+            for edited in edits(item):
+                yield [*value[:index], edited, *value[index + 1 :]]
+        yield [*value, *value[:1]]
+        if len(value) > 1:
+            yield value[::-1]
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (value + 1, -value - 1, float(value), str(value), None)
+    else:
+        yield from (value + "x", value[:-1], "", 0, None)
+
+
+def lake_of(world: Any) -> dict[str, bytes]:
+    return {
+        path: b"".join(world.files.chunks(path))
+        for path in below(world.files, "")
+        if not path.startswith(SAFETY) and not path.endswith("/")
+    }
+
+
+def test_every_edit_of_every_field_is_refused() -> None:
+    plan = memory_world().plan
+    text = codec.parse(plan_bytes(plan))
+    tried = 0
+    for edited in edits(text):
+        if codec.canonical(edited) == codec.canonical(text):
+            continue
+        with pytest.raises(Refused):
+            parse_plan(codec.canonical(edited))
+        tried += 1
+    assert tried > 700
+
+
+def test_every_edit_that_was_sealed_again_is_refused_or_rolled_back() -> None:
+    """What a plan says of tables is checked against the tables, not against the plan's word."""
+    prepared = memory_world(["a/small"])
+    before = lake_of(prepared)
+    entry = codec.encode(prepared.plan.entries[0])
+    tried = 0
+    for edited in edits(entry):
+        if edited.get("child", {}).get("name") != "a/small" or edited.get("parent", {}).get("name") != "big":
+            continue  # a name is only for people
+        try:
+            changed = codec.decode(type(prepared.plan.entries[0]), edited)
+        except codec.Malformed:
+            continue
+        if changed == prepared.plan.entries[0] or _same_but_for_order(changed, prepared.plan.entries[0]):
+            continue
+        world = prepared.fork()
+        plan = seal(replace(world.plan, entries=(changed,)))
+        try:
+            outcome = world.apply(plan=parse_plan(plan_bytes(plan)))
+        except Refused:
+            outcome = ()
+        assert not any(applied.is_deleted for applied in outcome), edited
+        world.recover()
+        assert lake_of(world) == before
+        tried += 1
+    assert tried > 100
+
+
+def _same_but_for_order(one: Any, two: Any) -> bool:
+    def plain(entry: Any) -> Any:
+        child, parent = entry.child, entry.parent
+        return (
+            sorted(map(repr, child.files)), child.location, sorted(map(repr, parent.files)), parent.location,
+            entry.recipe, entry.recipe_sha256, entry.expected, child.is_folder, parent.is_folder,
+        )  # fmt: skip
+
+    return bool(plain(one) == plain(two))
+
+
+def test_a_recipe_that_makes_other_rows_is_rolled_back() -> None:
+    world = memory_world(["a/small"])
+    recipe = {"columns": ["id", "name", "n"], "modulus": 3, "rest": 1}
+    entry = replace(world.plan.entries[0], recipe=recipe, recipe_sha256=recipe_digest(recipe))
+    (applied,) = world.apply(plan=seal(replace(world.plan, entries=(entry,))))
+    assert not applied.is_deleted and "not what its recipe makes" in applied.because
+    assert world.rows_at("a/small") == world.original["a/small"]
+
+
+def test_a_plan_is_used_once_even_if_nothing_came_of_it() -> None:
+    world = memory_world()
+    world.apply()
+    world.restore()
+    with pytest.raises(Refused, match="used before, approved by Ann"):
+        world.apply()
+
+
+def test_a_stale_plan_is_refused_before_anything_is_touched() -> None:
+    world = memory_world()
+    world.files.append("other/part-0.rows", b'[5, "x", 5]\n')
+    before = lake_of(world)
+    with pytest.raises(Refused, match="has changed"):
+        world.apply()
+    assert lake_of(world) == before
+    with world.lake() as lake:
+        assert not lake.registry.plans  # refused plans are not used up
+
+
+def test_a_plan_survives_the_way_through_a_file(tmp_path: Path) -> None:
+    plan = memory_world().plan
+    path = str(tmp_path / "plan.json")
+    write_plan(plan, path)
+    assert read_plan(path) == plan
+    with pytest.raises(FileExistsError):
+        write_plan(plan, path)
+    pretty = json.dumps(json.loads(Path(path).read_text()), indent=2)
+    assert parse_plan(pretty.encode()) == plan  # spelling is no edit
+    with pytest.raises(Refused, match="cannot read the plan"):
+        read_plan(str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"a": NaN}', b'{"a": 1, "a": 1}', b"[" * 100_000])
+def test_what_is_no_plan_is_refused(text: bytes) -> None:
+    with pytest.raises(Refused):
+        parse_plan(text)
+
+
+def test_explaining_and_executing_read_the_same_list() -> None:
+    plan = memory_world().plan
+    kinds = [type(operation) for operation in operations(plan)]
+    assert kinds == [CheckPlan, *[CheckTables] * 3, UsePlan, *[MoveAside, VerifyAside, Commit] * 3]
+    assert len(explain(plan)) == len(kinds)
+    assert all("a/small" in sentence for sentence in explain(plan)[5:8])
+
+
+# --- hostile names
+
+PIECES = [
+    "..", ".", "", "/", "//", "\0", "~", "$HOME", "`id`", "$(id)", ";rm -rf /", "|", "&&", "*", "?", "[a]", "{a,b}",
+    "\n", "\r", "\t", "\x1b[2J", "\\", "\\..\\", "%2e%2e", "%00", "‮", "﷽", "\udcff", "\ud800", "é", "e\u0301", "NUL",
+    "con", "-rf", "--", " ", "a" * 256, "a" * 5000, "'", '"', "<script>", "=cmd()", "file:", "s3://x", "http://x",
+    SAFETY, SAFETY.upper(), SAFETY + "/journal.jsonl", "..;", "....//", "part-0.rows", "{}", "\u2025", "\uff0e\uff0e",
+]  # fmt: skip
+
+
+def hostile_names(number: int) -> list[str]:
+    chance = random.Random(31)
+    names = set(PIECES)
+    while len(names) < number:
+        pieces = chance.choices(PIECES, k=chance.randint(1, 4))
+        names.add(chance.choice(["", "/", "../"]).join(pieces) if chance.random() < 0.5 else "/".join(pieces))
+    return sorted(names)
+
+
+def test_2000_hostile_names_lead_nowhere() -> None:
+    """Refused, or strictly below the root and outside the safety folder; in plans as in journals."""
+    root, refused = "/lake", 0
+    for name in hostile_names(2000):
+        if why_unsafe(name):
+            refused += 1
+            with pytest.raises(Refused):
+                check_path(name)
+            continue
+        there = os.path.normpath(os.path.join(root, name))
+        assert there.startswith(root + "/") and not f"{there}/".startswith(f"{root}/{SAFETY}/")
+        assert there == f"{root}/{name}"
+        assert not overlaps(name, SAFETY)
+    assert refused > 1000
+
+
+@pytest.mark.parametrize("where", ["location", "file"])
+def test_2000_hostile_names_in_plans_touch_nothing(where: str) -> None:
+    world = memory_world(["a/small"])
+    before, entry = lake_of(world), world.plan.entries[0]
+    for name in hostile_names(2000):
+        if where == "location":
+            child = replace(entry.child, location=name)
+        else:
+            child = replace(entry.child, files=(replace(entry.child.files[0], path=name), *entry.child.files[1:]))
+        if child == entry.child:
+            continue
+        plan = seal(replace(world.plan, entries=(replace(entry, child=child),)))
+        with pytest.raises(Refused):
+            world.apply(plan=parse_plan(plan_bytes(plan)))
+    assert lake_of(world) == before
+
+
+def test_tables_with_hostile_but_legal_names_are_deleted_and_restored_as_any(fast_folder: Path) -> None:
+    world = posix_world(fast_folder / "lake", ["b/copy"])
+    recipe, entries, names = {"columns": ["id", "name", "n"], "modulus": 1, "rest": 0}, [], []
+    source = world.plan.entries[0]
+    for index, name in enumerate(hostile_names(400)):
+        if why_unsafe(name) or len(os.fsencode(name)) > 200:
+            continue
+        location = f"odd/{index}/{name}"
+        folder = os.path.join(world.files.root, location)
+        os.makedirs(folder)
+        with open(os.path.join(folder, "part-0.rows"), "wb") as file:
+            file.write(Path(world.files.root, "b/copy/part-0.rows").read_bytes())
+        names.append(location)
+    for location in names:
+        child = see_table(world.files, location, location)
+        entries.append(replace(source, child=child, recipe=recipe, recipe_sha256=recipe_digest(recipe)))
+    assert len(entries) > 80
+    plan = seal(replace(world.plan, entries=tuple(entries), lake_tables=10**6, lake_bytes=10**12))
+    assert all(applied.is_deleted for applied in world.apply(plan=parse_plan(plan_bytes(plan))))
+    assert not any(os.path.lexists(os.path.join(world.files.root, location)) for location in names)
+    assert all(restored.is_restored for restored in world.restore())
+    assert all(world.rows_at(location) == world.original["b/copy"] for location in names)

@@ -1,0 +1,39 @@
+"""The whole way, on real Parquet files: plan, apply, drill, purge, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.safety.world import CHILDREN, SCENARIOS, World, check_all_comes_back, memory_world, posix_world
+
+
+@pytest.fixture(params=["parquet", "memory"])
+def world(request: Any, tmp_path: Path) -> World:
+    return memory_world() if request.param == "memory" else posix_world(tmp_path / "lake")
+
+
+def test_a_table_goes_to_quarantine_and_comes_back(world: World) -> None:
+    assert all(applied.is_deleted for applied in world.apply())
+    assert all(world.files.stat(child) is None for child in CHILDREN)
+    assert set(check_all_comes_back(world).values()) == {"lake", "quarantine"}
+
+
+def test_a_purged_table_is_rebuilt_by_its_recipe(world: World) -> None:
+    world.apply()
+    assert all(drill.is_exact for drill in world.drill())
+    assert all(purged.is_purged for purged in world.purge())
+    restored = world.restore()
+    assert [one.by for one in restored] == ["recipe"] * 3
+    for location, rows in world.original.items():
+        assert world.rows_at(location) == rows
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_every_scenario_ends_where_it_should(world: World, scenario: Any) -> None:
+    scenario.prepare(world)
+    scenario.run(world, None)
+    where = check_all_comes_back(world)
+    assert {where[child] for child in CHILDREN} <= scenario.allowed
