@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.missing_row import find_missing_row
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError
@@ -17,12 +20,14 @@ from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.table_profile import table_profile
+from r2d2.model.evidence import Verdict
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.pipeline import Profiled, Progress, Tools, run
 from r2d2.report.edges import EdgeTable, standing_edges
-from r2d2.report.explain import Explanation, explain
+from r2d2.report.evidence import compared_columns
+from r2d2.report.explain import Explanation, MissingRow, explain
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 
@@ -54,9 +59,9 @@ class Lake:
         """The containment edges that stand."""
         return EdgeTable(tuple(standing_edges(self.scan)))
 
-    def explain(self, parent: str, child: str) -> Explanation:
-        """Why *child* is, may be or cannot be contained in *parent*."""
-        return explain(self.scan, parent=parent, child=child)
+    def explain(self, parent: str, child: str, *, show_values: bool = False) -> Explanation:
+        """Why *child* is, may be or cannot be contained in *parent*; with the values of a missing row if asked."""
+        return explain_pair(self.scan, parent=parent, child=child, show_values=show_values)
 
     def to_pandas(self) -> Any:
         """The edges as a DataFrame."""
@@ -75,6 +80,35 @@ def scan(*roots: str | Path, spark: SparkSession | None = None, **settings: Any)
 def open_state(state: str | Path = ".r2d2") -> Lake:
     """The lake as the newest scan in *state* saw it."""
     return Lake(StateStore(state).load())
+
+
+def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = False) -> Explanation:
+    """The evidence trail of one pair. With *show_values* both tables are read again for a row that rules it out."""
+    explanation = explain(scan, parent=parent, child=child)
+    can_be_compared = len(explanation.trail) > 1  # the parent has the child's columns
+    if not show_values or explanation.verdict is not Verdict.IMPOSSIBLE or not can_be_compared:
+        return explanation
+    p, c = scan.number_of[explanation.parent], scan.number_of[explanation.child]
+    for number in (p, c):
+        _refuse_if_changed(scan.tables[number])
+    held, wanted = (_table_content(scan.tables[number], scan.profiles[number], scan) for number in (p, c))
+    columns = compared_columns(scan, p, c)
+    tokens = [column.token for column in columns]
+    hashing = Hashing(read_slice, secrets.token_bytes(32))
+    row = find_missing_row(parent=held, child=wanted, tokens=tokens, hashing=hashing) or {}
+    values = tuple((str(column), row[column.token]) for column in columns) if row else ()
+    return replace(explanation, missing_row=MissingRow(values))
+
+
+def _refuse_if_changed(table: Table) -> None:
+    """What the scan said of other files cannot be shown in these."""
+    for file in table.files:
+        try:
+            now = os.stat(file.path)
+        except OSError as error:
+            raise TableError(f"cannot read table {table.name}: {error}", hint="scan the lake again") from error
+        if (now.st_size, now.st_mtime_ns) != (file.size_bytes, file.modified_ns):
+            raise TableError(f"table {table.name} has changed since the scan", hint="scan the lake again")
 
 
 def silent(step: str, done: int, total: int | None) -> None:

@@ -129,6 +129,11 @@ class Settings:
         metavar="SECONDS",
         check=_at_least(0.1),
     )
+    show_values: bool = _setting(
+        False,
+        "show the values of one row that the parent lacks; reads both tables again, keeps nothing",
+        commands=["explain"],
+    )
     master: str = _setting(
         "local[*]", "where Spark runs: local[N], spark://…, yarn, k8s://…", commands=_SCANS, metavar="URL"
     )
