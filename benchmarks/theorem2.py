@@ -43,8 +43,12 @@ CONFIDENCE = 0.999
 
 @dataclass(frozen=True)
 class Planted:
-    """A parent and a child that lacks a share of its rows in it, all lying together in the child's first files."""
+    """A parent and a child that lacks a share of its rows in it, all lying together in the child's first files.
 
+    Paths in the slices are below `folder`: samples depend on them, and are to be the same wherever this is run.
+    """
+
+    folder: Path
     profiles: tuple[TableProfile, TableProfile]
     contents: tuple[TableContent, TableContent]
     graph: ContainmentGraph
@@ -105,9 +109,16 @@ def plant(folder: Path, epsilon: float) -> Planted:
     known = [table_profile(table, metadata[table.name]) for table in tables]
     scan = Scan(roots=(str(folder),))
     parent, child = (profile for _, profile in known)
-    held, wanted = (_table_content(table, profile, scan) for table, profile in known)
+    held, wanted = (_below(folder, _table_content(table, profile, scan)) for table, profile in known)
     edge = Edges.of(array("I", [PARENT]), array("I", [CHILD]))
-    return Planted((parent, child), (held, wanted), ContainmentGraph((parent.table, child.table), edge, "planted"))
+    graph = ContainmentGraph((parent.table, child.table), edge, "planted")
+    return Planted(folder, (parent, child), (held, wanted), graph)
+
+
+def _below(folder: Path, content: TableContent) -> TableContent:
+    real = folder.resolve()
+    slices = tuple({**part, "path": str(Path(part["path"]).relative_to(real))} for part in content.slices)
+    return replace(content, slices=slices)
 
 
 def _table(numbers: Iterable[int]) -> pa.Table:
@@ -122,7 +133,7 @@ def _run_here(pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], **
 def count_misses(planted: Planted, *, rows: int, trials: int, drawn: str, seed: int = 1) -> int:
     """In how many of the trials the step left the edge standing, although rows of the child are missing."""
     rng = random.Random(f"{seed} {drawn} {rows}")
-    read = _reading_once()
+    read = _reading_once(planted.folder)
     return sum(_is_missed(planted, Hashing(read, rng.randbytes(32)), rows, drawn, rng) for _ in range(trials))
 
 
@@ -147,14 +158,14 @@ def _no_spark() -> Any:
     raise AssertionError("no session is needed here")
 
 
-def _reading_once() -> Callable[[Mapping[str, Any], Iterable[Any]], Mapping[Any, Any]]:
+def _reading_once(folder: Path) -> Callable[[Mapping[str, Any], Iterable[Any]], Mapping[Any, Any]]:
     """The product's reader, which reads no slice twice."""
     kept: dict[Any, Mapping[Any, Any]] = {}
 
     def read(part: Mapping[str, Any], tokens: Iterable[Any]) -> Mapping[Any, Any]:
         asked = part["path"], part["first"], tuple(sorted(tokens))
         if asked not in kept:
-            kept[asked] = read_slice(part, asked[2])
+            kept[asked] = read_slice({**part, "path": str(folder / part["path"])}, asked[2])
         return kept[asked]
 
     return read

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.beacon import listen
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
 from r2d2.engine.missing_row import find_missing_row
@@ -22,9 +23,10 @@ from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.evidence import Verdict
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import Done, Reading
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Table
-from r2d2.pipeline import Profiled, Progress, Tools, run
+from r2d2.pipeline import Profiled, Progress, Tools, run, silent
 from r2d2.report.edges import EdgeTable, standing_edges
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, MissingRow, explain
@@ -111,10 +113,6 @@ def _refuse_if_changed(table: Table) -> None:
             raise TableError(f"table {table.name} has changed since the scan", hint="scan the lake again")
 
 
-def silent(step: str, done: int, total: int | None) -> None:
-    """A progress that shows nothing."""
-
-
 def scan_lake(
     roots: Sequence[str],
     settings: Settings,
@@ -133,7 +131,7 @@ def scan_lake(
         tools = Tools(
             discover=_discover,
             profile=_Profiler(known, session),
-            content=partial(_content, session, store.key(), hash_bits),
+            content=partial(_content, session, store.key(), hash_bits, progress is not silent),
         )
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
@@ -161,7 +159,7 @@ class _Profiler:
         done = self._unchanged(tables, settings)
         progress("profile", len(done), len(tables))
         changed = [table for table in tables if table.name not in done]
-        problems = self._read(changed, done, settings) if changed else []
+        problems = self._read(changed, done, settings, progress) if changed else []
         kept = [done[table.name] for table in tables if table.name in done]
         return Profiled([table for table, _ in kept], [profile for _, profile in kept], problems)
 
@@ -179,10 +177,16 @@ class _Profiler:
         }
 
     def _read(
-        self, tables: Sequence[Table], done: dict[str, tuple[Table, TableProfile]], settings: Settings
+        self,
+        tables: Sequence[Table],
+        done: dict[str, tuple[Table, TableProfile]],
+        settings: Settings,
+        progress: Progress,
     ) -> list[Problem]:
-        run = partial(run_tasks, self._session())
-        metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+        files = sum(len(table.files) for table in tables)
+        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
+            run = partial(run_tasks, self._session(), report_to=address)
+            metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
         for table in tables:
             if table.name in metadata:
                 try:
@@ -197,12 +201,19 @@ class _Profiler:
         return problems
 
 
+def _tell_files(progress: Progress, files: int, done: Done) -> None:
+    progress("profile", done.pieces, files, unit="files")
+
+
 class _LakeContent(Content):
     """The content of a lake's tables, and what could not be read of it."""
 
-    def __init__(self, scan: Scan, session: LazySession, hashing: Hashing) -> None:
+    def __init__(
+        self, scan: Scan, session: LazySession, hashing: Hashing, report: Callable[[Reading], None] | None
+    ) -> None:
         tables = [_table_content(t, p, scan) for t, p in zip(scan.tables, scan.profiles, strict=True)]
-        super().__init__(session, tables, hashing, partial(deadly_slices, timeout_seconds=READ_SECONDS))
+        find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
+        super().__init__(session, tables, hashing, find_deadly, report=report)
         self._names = [table.name for table in scan.tables]
 
     def problems(self) -> list[Problem]:
@@ -210,8 +221,16 @@ class _LakeContent(Content):
         return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
 
 
-def _content(session: LazySession, key: bytes, hash_bits: int, scan: Scan, settings: Settings) -> _LakeContent:
-    return _LakeContent(scan, session, Hashing(read_slice, key, hash_bits))
+def _content(
+    session: LazySession,
+    key: bytes,
+    hash_bits: int,
+    shown: bool,
+    scan: Scan,
+    settings: Settings,
+    report: Callable[[Reading], None],
+) -> _LakeContent:
+    return _LakeContent(scan, session, Hashing(read_slice, key, hash_bits), report if shown else None)
 
 
 def _table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:

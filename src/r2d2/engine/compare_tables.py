@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from r2d2.engine.apart import apart
+from r2d2.engine.beacon import Address, reporting
 from r2d2.engine.hash_slices import NOTE, Hashing, Piece, block_bundle
 from r2d2.engine.tasks import bundles_of, parallelism
 
@@ -37,13 +38,14 @@ def compare_tables(
     edges: Mapping[int, Sequence[Pair]],
     hashing: Hashing,
     per_task: float,
+    report_to: Address | None = None,
 ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
     """Missing rows and copies of every edge, by projection number, and the tasks' notes: fingerprints and failures."""
 
     def run() -> list[Any]:
         rows = bundles_of(spark, pieces, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
         work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
-        blocks = work.mapInArrow(_pack(hashing), _BLOCKS)
+        blocks = work.mapInArrow(reporting(_pack(hashing), report_to), _BLOCKS)
         groups = blocks.repartition(2 * parallelism(spark), "projection", "part").groupBy("projection", "part")
         return groups.applyInArrow(_count(edges), _COUNTS).collect()
 

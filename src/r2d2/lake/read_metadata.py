@@ -17,6 +17,7 @@ from r2d2.lake.guarded import guarded_map
 from r2d2.lake.merge import FilesProfile, from_json, merge_files, to_json
 from r2d2.lake.source import source_named
 from r2d2.model.table import Problem, Table
+from r2d2.ticks import tick
 
 FILES_PER_PIECE = 256
 FILES_PER_TASK = 512  # a task costs a tenth of a second, a footer about a millisecond
@@ -63,6 +64,7 @@ def read_bundle(bundle: Sequence[Piece], *, timeout_seconds: float) -> Iterator[
     found: defaultdict[int, list[FilesProfile]] = defaultdict(list)
     failed: dict[int, tuple[str, str]] = {}
     for outcome in guarded_map(_read, jobs, timeout_seconds=timeout_seconds):
+        tick(0)
         number = outcome.item[0]
         if outcome.because:
             failed.setdefault(number, (outcome.because, outcome.hint))
