@@ -179,6 +179,11 @@ def test_a_wrong_type_from_code_is_told(name: str, value: Any, tmp_path: Path) -
         ("keep_runs = 0", "--keep-runs must be at least 1, not 0"),
         ("footer_timeout = 0.0", "--footer-timeout must be at least 0.1"),
         ("footer_timeout = nan", "--footer-timeout must be"),
+        ("footer_timeout = inf", "--footer-timeout must be at least 0.1 and at most 86400"),
+        ("epsilon = 1e-17", "--epsilon must be 0, or at least 0.000001 and below 1, not 1e-17"),
+        ("epsilon = -0.1", "--epsilon must be 0, or"),
+        ("epsilon = nan", "--epsilon must be 0, or"),
+        ("epsilon = 1.0", "--epsilon must be 0, or"),
         ("partition_types = 'guess'", "--partition-types must be one of infer, string, not guess"),
     ],
 )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from r2d2.model.progress import Done
 from r2d2.ticks import listening
@@ -83,9 +83,10 @@ def _own_address(spark: SparkSession) -> str:
     if not type(spark).__module__.startswith("pyspark.sql.connect"):
         local = (spark.conf.get("spark.master", "") or "").startswith("local")
         return "127.0.0.1" if local else spark.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+    session: Any = spark
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect((spark.client.host, 9))  # sends nothing: it only says which of our addresses leads there
+            probe.connect((session.client.host, 9))  # sends nothing: it only says which of our addresses leads there
         except OSError:
             return "127.0.0.1"
         return str(probe.getsockname()[0])
