@@ -25,7 +25,7 @@ def test_a_long_step_says_now_and_then_how_far_it_is(capsys: pytest.CaptureFixtu
         done = second * 10**7
         show("verify_containment", done, 10**9, unit="bytes", detail=f"{second // 10} of 8 files, 0 of 9 edges decided")
     assert capsys.readouterr().err.splitlines() == [
-        "r2d2: step 6, comparing every row of what is left",
+        "r2d2: step 6, comparing every row",
         "r2d2: step 6, 300 MB of 1.0 GB, 3 of 8 files, 0 of 9 edges decided, about 70 s left",
         "r2d2: step 6, 600 MB of 1.0 GB, 6 of 8 files, 0 of 9 edges decided, about 40 s left",
     ]

@@ -16,7 +16,7 @@ _SAYS = {
     "build_schema_graph": "comparing schemas",
     "prune_by_minmax": "comparing ranges and nulls",
     "prune_by_content": "looking for sampled rows",
-    "verify_containment": "comparing every row of what is left",
+    "verify_containment": "comparing every row",
 }
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -94,14 +94,15 @@ class PlainLines:
 def _bar() -> Iterator[Progress]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[amount]}", markup=False),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        BarColumn(bar_width=10),
+        TimeElapsedColumn(Column(no_wrap=True, min_width=7)),
+        TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
+        TextColumn("{task.fields[amount]}", markup=False),  # the last: what a narrow terminal cuts off
     )
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         tasks: dict[str, tuple[object, int]] = {}  # by step, its bar and how far it was
