@@ -60,9 +60,7 @@ def _ceilings(kernel: Kernel) -> list[float]:
     return ceilings
 
 
-def _raise(
-    table: int, offers: list[float], ways: list[tuple[float, int]], ceiling: float, slack: list[float]
-) -> bool:
+def _raise(table: int, offers: list[float], ways: list[tuple[float, int]], ceiling: float, slack: list[float]) -> bool:
     """Raise its offer to the next cost at which someone else could serve it; whether it might rise further."""
     offer, level, room = offers[table], ceiling, math.inf
     paying = []

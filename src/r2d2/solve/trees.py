@@ -14,7 +14,9 @@ import numpy as np
 
 from r2d2.solve.problem import Problem, Solution, solution_from
 
-OPEN, SERVED, WAITING = range(3)  # retained; deleted with a parent below; deleted with the neighbour above as its parent
+OPEN, SERVED, WAITING = range(
+    3
+)  # retained; deleted with a parent below; deleted with the neighbour above as its parent
 
 
 def solve_trees(problem: Problem) -> Solution:
