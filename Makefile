@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
+BENCH_STAMP := $(VENV)/.installed-bench
 
 .PHONY: help
 help: ## list the targets
@@ -28,6 +29,11 @@ $(RUN_STAMP): requirements/run.lock pyproject.toml | $(BIN)/python
 $(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
 	@echo "set-up: installing what the tests and checks need"
 	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(BENCH_STAMP): requirements/bench.lock $(DEV_STAMP)
+	@echo "set-up: installing the solvers and plots that only benchmarks need"
+	@$(PIP) install --quiet --require-hashes -r requirements/bench.lock
 	@touch $@
 
 .PHONY: setup
@@ -60,6 +66,10 @@ docs: $(DEV_STAMP) ## write docs/cli-reference.md anew from the settings and com
 bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale (a few minutes)
 	@$(BIN)/python -m benchmarks.schema
 
+.PHONY: bench-optimise
+bench-optimise: $(BENCH_STAMP) ## the optimiser on random graphs, against other solvers, and on a lake's graph (about half an hour)
+	@$(BIN)/python -m benchmarks.optimise
+
 .PHONY: bench-pipeline
 bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
 	@$(BIN)/python -m benchmarks.pipeline
@@ -71,7 +81,7 @@ torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv
-	@cd requirements && for name in run dev; do \
+	@cd requirements && for name in run dev bench; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --upgrade $$name.in -o $$name.lock; done
 
