@@ -43,7 +43,7 @@ def random_graph(rng: Random, most: int = 9) -> Problem:
     return problem_with(rng, count, np.argwhere(matrix))
 
 
-def hard_graph(rng: Random, count: int = 12) -> Problem:
+def hard_graph(rng: Random, count: int = 11) -> Problem:
     """Costs close to each other and no table that is certain to stay: little can be decided without the solver."""
     matrix = rng.random((count, count)) < 0.35
     np.fill_diagonal(matrix, False)

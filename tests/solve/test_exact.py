@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -157,6 +162,24 @@ def test_no_recursion_and_no_square_on_a_long_path() -> None:
     pairs = np.stack([np.arange(count - 1), np.arange(1, count)], axis=1)
     problem = problem_with(rng, count, pairs)
     assert dyn_lin(problem).objective == pytest.approx(solve_trees(problem).objective, rel=1e-12)
+
+
+def test_ctrl_c_stops_the_solver() -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.argwhere((rng.random((600, 600)) < 0.02) & ~np.eye(600, dtype=np.bool_))
+    retain, rebuild = 1 + 0.01 * rng.random(600), 0.5 + 0.01 * rng.random(len(pairs))
+    problem = Problem(retain, np.zeros(600, np.bool_), pairs[:, 0], pairs[:, 1], rebuild)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(1.0, _thread.interrupt_main)
+    timer.start()
+    started = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            opt_ret(problem, time_limit_seconds=60)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - started < 30
 
 
 def test_components_are_those_of_a_plain_search() -> None:

@@ -108,7 +108,7 @@ def _relaxation(kernel: Kernel, time_limit_seconds: float) -> _Relaxed | None:
     model.integrality_ = []
     solver = _solver({"simplex_iteration_limit": model.num_col_ + 1000}, time_limit_seconds)
     solver.passModel(model)
-    solver.solve()
+    _run(solver)
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
     answer, tables = solver.getSolution(), len(kernel.tables)
@@ -132,7 +132,7 @@ def _integer_search(kernel: Kernel, deadline: float, start: _Start) -> tuple[Fla
     places = np.flatnonzero(is_parent(kernel)).astype(np.int32)
     solver.changeColsBounds(tables, np.arange(tables, dtype=np.int32), start.lower, start.upper)
     solver.setSolution(len(places), places, start.fair[places].astype(np.float64))
-    solver.solve()
+    _run(solver)
     info = solver.getInfo()
     bound = info.mip_dual_bound / scale if math.isfinite(info.mip_dual_bound) else -math.inf
     if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
@@ -149,8 +149,21 @@ def _solver(options: Mapping[str, float], time_limit_seconds: float) -> highspy.
     for name, value in wanted.items():
         if solver.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"the solver does not take {name}={value}")
-    solver.HandleKeyboardInterrupt = True
     return solver
+
+
+def _run(solver: highspy.Highs) -> None:
+    """Solve in a thread, so that Ctrl-C reaches Python; the solver is stopped then, and the interruption goes on."""
+    solver.HandleUserInterrupt = True
+    solver.startSolve()
+    try:
+        while not solver.wait(0.1)[0]:
+            pass
+    except BaseException:
+        solver.cancelSolve()  # type: ignore[no-untyped-call]
+        while not solver.wait(0.1)[0]:
+            pass
+        raise
 
 
 def _model(kernel: Kernel, scale: float) -> highspy.HighsLp:
