@@ -71,7 +71,7 @@ class World:
             return drill(lake, rebuilder=self.rebuilder)
 
     def purge(self, files: Any = None) -> tuple[Purge, ...]:
-        self.later = MONTH
+        self.later += MONTH
         with self.lake(files) as lake:
             return purge(lake)
 
