@@ -83,7 +83,7 @@ class Stories(RuleBasedStateMachine):
         to = MemoryFiles("/elsewhere")
         self.world.rebuilder.layers["/elsewhere"] = to
         restored = self.command(lambda files: self.world.restore(files, tables=[name], to=to), None, False)
-        for one in restored or ():
+        if restored:
             found = tuple(below(to, name)) if to.stat(name).kind == "folder" else ("",)  # type: ignore[union-attr]
             rows = self.world.rebuilder.rows(_at(to, name, found))
             assert rows == self.rows[name]
