@@ -68,6 +68,11 @@ bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
+.PHONY: torture-safety
+torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of power, long random stories (an hour or two)
+	@SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
+	  $(BIN)/python -m pytest tests/safety
+
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv
