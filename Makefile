@@ -99,12 +99,15 @@ experiments: $(DEV_STAMP) ## how often a sample misses what it promises to catch
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
+.PHONY: torture-safety
+torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of power, long random stories (an hour or two)
+	@SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
+	  $(BIN)/python -m pytest tests/safety
+
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv
-	@cd requirements && for name in run dev "data --no-deps"; do set -- $$name; \
-
-	@cd requirements && for name in run dev bench; do \
+	@cd requirements && for name in run dev bench "data --no-deps"; do set -- $$name; \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --upgrade $$2 $$1.in -o $$1.lock; done
 
