@@ -28,6 +28,8 @@ ALLOWED = {
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
     "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report"},
+    "prices": {"model", "errors"},
+    "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
     "cli": None,  # anything
     "web": None,

@@ -230,10 +230,10 @@ class Settings:
         3600.0, "seconds that a rebuild may take at most", commands=_PLANS, metavar="SECONDS", check=_at_least(0)
     )
     read_speed: float = _setting(
-        100.0, "MB a second that a rebuild reads", commands=_PLANS, metavar="MB", check=_at_least(0.001)
+        100.0, "how many MB a second a rebuild reads", commands=_PLANS, metavar="MB", check=_at_least(0.001)
     )
     write_speed: float = _setting(
-        50.0, "MB a second that a rebuild writes", commands=_PLANS, metavar="MB", check=_at_least(0.001)
+        50.0, "how many MB a second a rebuild writes", commands=_PLANS, metavar="MB", check=_at_least(0.001)
     )
     protect: tuple[str, ...] = _setting((), "tables that stay; may be repeated", commands=["plan"], metavar="GLOB")
     legal_hold: tuple[str, ...] = _setting(
