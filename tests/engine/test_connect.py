@@ -68,26 +68,23 @@ def test_the_server_is_asked_how_many_tasks_fit(theirs: Any, monkeypatch: pytest
     assert parallelism(theirs) == 2
 
 
-@pytest.mark.parametrize("kind", ["connect", "classic"])
-def test_ctrl_c_ends_the_job_and_not_the_session(kind: str, theirs: Any, spark: Any) -> None:
-    session = theirs if kind == "connect" else spark
-
+def test_ctrl_c_ends_the_job_and_not_the_session(theirs: Any) -> None:
     def sleep(batches: Any) -> Any:
         time.sleep(600)
         yield from batches
 
     def job() -> Any:
         threading.Timer(5, os.kill, [os.getpid(), signal.SIGINT]).start()
-        return session.range(2, numPartitions=2).mapInArrow(sleep, "id long").collect()
+        return theirs.range(2, numPartitions=2).mapInArrow(sleep, "id long").collect()
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            run_job(session, job)
+            run_job(theirs, job)
     finally:
         signal.signal(signal.SIGINT, handler)
     begun = time.monotonic()
-    assert session.range(10).count() == 10  # both cores were taken
+    assert theirs.range(10).count() == 10  # both cores were taken
     assert time.monotonic() - begun < 60
 
 
