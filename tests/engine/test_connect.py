@@ -85,7 +85,7 @@ def test_ctrl_c_ends_the_job_and_not_the_session(theirs: Any) -> None:
         signal.signal(signal.SIGINT, handler)
     begun = time.monotonic()
     assert theirs.range(10).count() == 10  # both cores were taken
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 300
 
 
 def test_ctrl_c_ends_a_scan_with_130(remote: str, lake_of_many_files: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_ctrl_c_ends_a_scan_with_130(remote: str, lake_of_many_files: Path, tmp_
         wait_for(lambda: "step 2" in (tmp_path / "err").read_text() or scan.poll() is not None)
         time.sleep(3)
         scan.send_signal(signal.SIGINT)
-        assert scan.wait(60) == 130
+        assert scan.wait(120) == 130
     finally:
         scan.kill()
         scan.wait()
@@ -115,7 +115,7 @@ def lake_of_many_files(tmp_path: Path) -> Path:
     return tmp_path / "many"
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
