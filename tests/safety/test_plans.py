@@ -7,12 +7,16 @@ import os
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from r2d2.safety import codec
+from r2d2.safety.guards import Places, refuse_overlapping
 from r2d2.safety.operations import CheckPlan, CheckTables, Commit, MoveAside, UsePlan, VerifyAside, explain, operations
 from r2d2.safety.paths import SAFETY, check_path, overlaps, why_unsafe
 from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, recipe_digest, seal, write_plan
@@ -234,3 +238,26 @@ def test_tables_with_hostile_but_legal_names_are_deleted_and_restored_as_any(fas
     assert not any(os.path.lexists(os.path.join(world.files.root, location)) for location in names)
     assert all(restored.is_restored for restored in world.restore())
     assert all(world.rows_at(location) == world.original["b/copy"] for location in names)
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "a-b", "a.b"]), min_size=1, max_size=4), max_size=8), st.data())
+def test_places_are_found_as_comparing_all_pairs_finds_them(places: list[list[str]], data: st.DataObject) -> None:
+    paths = ["/".join(parts) for parts in places]
+    asked = "/".join(data.draw(st.lists(st.sampled_from(["a", "b", "a-b", "a.b"]), min_size=1, max_size=4)))
+    found = Places((path, path) for path in paths).touching(asked)
+    expected = {path for path in paths if overlaps(path, asked)}
+    assert (found in expected) if expected else found is None
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "a-b"]), min_size=1, max_size=3), min_size=1, max_size=5))
+def test_overlapping_children_are_found_as_comparing_all_pairs_finds_them(places: list[list[str]]) -> None:
+    plan = memory_world(["a/small"]).plan
+    entry, paths = plan.entries[0], ["/".join(parts) for parts in places]
+    entries = tuple(replace(entry, child=replace(entry.child, location=path)) for path in paths)
+    expected = any(overlaps(one, two) for one, two in combinations(paths, 2))
+    try:
+        refuse_overlapping(replace(plan, entries=entries))
+    except Refused:
+        assert expected
+    else:
+        assert not expected
