@@ -261,3 +261,31 @@ def test_overlapping_children_are_found_as_comparing_all_pairs_finds_them(places
         assert expected
     else:
         assert not expected
+
+
+def test_what_was_sealed_and_cannot_be_is_refused_all_the_same() -> None:
+    plan = memory_world(["a/small"]).plan
+    entry = plan.entries[0]
+    files = entry.child.files
+    for changed in (
+        replace(plan, entries=()),
+        replace(plan, plan_id="../x"),
+        replace(plan, entries=(replace(entry, recipe_sha256="0" * 64),)),
+        replace(plan, entries=(replace(entry, expected=replace(entry.expected, rows=1)),)),
+        replace(plan, entries=(replace(entry, expected=replace(entry.expected, digest="")),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, files=())),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, files=(*files, files[0]))),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, is_folder=False)),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, files=(replace(files[0], sha256="F"),))),)),
+        replace(
+            plan,
+            entries=(replace(entry, child=replace(entry.child, files=(replace(files[0], path="day=1"), *files[1:]))),),
+        ),
+    ):
+        with pytest.raises(Refused):
+            parse_plan(plan_bytes(seal(changed)))
+
+
+def test_a_list_is_a_list() -> None:
+    with pytest.raises(codec.Malformed, match="is no list"):
+        codec.decode(type(memory_world().plan), {**codec.encode(memory_world().plan), "entries": {}})
