@@ -10,7 +10,10 @@ import pytest
 from r2d2.errors import R2D2Error
 from r2d2.safety.refused import DiskError
 from tests.safety.hooked import count, fail_at
+from tests.safety.tally import TALLY
 from tests.safety.world import SCENARIOS, Scenario, World, check_all_comes_back, memory_world
+
+pytestmark = pytest.mark.usefixtures("remembered_lines")
 
 ERRNOS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 CHILDREN = {"folder": "a/small", "file": "flat.rows"}
@@ -34,6 +37,7 @@ def test_every_errno_at_every_call_loses_nothing(scenario: Scenario, child: str)
         for code in ERRNOS:
             world = prepared.fork()
             failing(scenario, world, fail_at(world.files, number, code, torn=number % 2 == 0))
+            TALLY["failed calls"] += 1
             where = check_all_comes_back(world)
             assert where[child] in scenario.allowed
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.safety.hooked import Killed, count, kill_at
+from tests.safety.tally import TALLY
 from tests.safety.world import (
     CHILDREN,
     SCENARIOS,
@@ -23,6 +24,8 @@ from tests.safety.world import (
     memory_world,
     posix_world,
 )
+
+pytestmark = pytest.mark.usefixtures("remembered_lines")
 
 KILLS = int(os.environ.get("SAFETY_KILLS", 250))  # in recovery; those of the commands come on top
 DISK_KILLS = int(os.environ.get("SAFETY_DISK_KILLS", 8))  # for each command, on the real file system
@@ -45,6 +48,7 @@ def calls_of(scenario: Scenario, world: World) -> int:
 def killed(scenario: Scenario, world: World, number: int, torn: float | None = None) -> World:
     with pytest.raises(Killed):
         scenario.run(world, kill_at(world.files, number, torn=torn))
+    TALLY["kills"] += 1
     return world
 
 
@@ -82,6 +86,7 @@ def test_a_kill_inside_recovery_loses_nothing_either(prepared: dict[str, World])
                 world.recover(kill_at(world.files, chance.randint(1, 60), torn=chance.choice(TORN)))
             except Killed:
                 recoveries_hit += 1
+                TALLY["kills in recovery"] += 1
         where = check_all_comes_back(world)
         assert {where[child] for child in CHILDREN} <= scenario.allowed
     assert recoveries_hit > KILLS // 2
@@ -121,5 +126,6 @@ def test_a_process_that_is_really_killed_loses_nothing(scenario: Scenario, fast_
         scenario.run(world, files)
         os._exit(0)
     _, status = os.waitpid(child, 0)
+    TALLY["real kills"] += 1
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     check_all_comes_back(world)

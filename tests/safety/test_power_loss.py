@@ -17,6 +17,7 @@ from r2d2.safety.moving import in_quarantine, move_durably
 from r2d2.safety.paths import JOURNAL
 from tests.safety.hooked import Killed, count, kill_at
 from tests.safety.memory import Change, MemoryFiles
+from tests.safety.tally import TALLY
 from tests.safety.world import (
     CHILDREN,
     SCENARIOS,
@@ -25,6 +26,8 @@ from tests.safety.world import (
     check_all_comes_back,
     memory_world,
 )
+
+pytestmark = pytest.mark.usefixtures("remembered_lines")
 
 STATES = int(os.environ.get("SAFETY_STATES", 900))
 TORN = (None, 0.4, 1.0)
@@ -64,6 +67,7 @@ def test_no_loss_of_power_loses_a_row() -> None:
                 where = check_all_comes_back(left)
                 assert {where[child] for child in CHILDREN} <= scenario.allowed, (scenario.name, number)
                 seen += 1
+                TALLY["losses of power"] += 1
             if seen >= STATES:
                 break
 
@@ -83,6 +87,7 @@ def test_no_loss_of_power_during_recovery_loses_a_row() -> None:
                 where = check_all_comes_back(left)
                 assert {where[child] for child in CHILDREN} <= scenario.allowed
                 seen += 1
+                TALLY["losses of power"] += 1
             *_, world = lost_power(world, chance, most=1)  # and again, from what is left
 
 
