@@ -55,6 +55,18 @@ def test_a_disk_that_stays_full_loses_nothing(scenario: Scenario) -> None:
         check_all_comes_back(world)
 
 
+def test_ctrl_c_while_verifying_puts_the_table_back_at_once() -> None:
+    world = memory_world(["a/small"])
+
+    def interrupted(**given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    world.rebuilder.verify = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        world.apply()
+    assert world.rows_at("a/small") == world.original["a/small"]
+
+
 def test_an_error_while_verifying_puts_the_table_back_at_once() -> None:
     world = memory_world(["a/small"])
 

@@ -442,8 +442,17 @@ def a_lake_in_an_object_store() -> bool:
     return True
 
 
+def a_system_that_follows_links() -> bool:
+    with pytest.MonkeyPatch.context() as patch, suppress(Refused):
+        patch.delattr("os.O_NOFOLLOW")
+        PosixFiles("/")
+        return True
+    return False
+
+
 GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_remote": a_lake_in_an_object_store,
+    "refuse_no_posix": a_system_that_follows_links,
     "refuse_other_version": a_plan_of_another_version,
     "refuse_unsealed": an_unsealed_plan,
     "refuse_malformed": a_plan_with_a_path_that_leads_out,

@@ -102,6 +102,27 @@ def test_recovering_twice_does_nothing_the_second_time(prepared: dict[str, World
             assert before == {node.inode: (node.content, dict(node.entries)) for node in world.files.nodes.values()}
 
 
+@pytest.mark.parametrize("scenario", [SCENARIOS[1], SCENARIOS[3], SCENARIOS[5], SCENARIOS[7]], ids=lambda one: one.name)
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_kill_inside_a_rebuild_leaves_nothing_half(
+    scenario: Scenario, written: int, prepared: dict[str, World]
+) -> None:
+    world = prepared[scenario.name].fork()
+    write, left = world.rebuilder.write, [written]
+
+    def killed_while_writing(path: str, content: bytes) -> None:
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        write(path, content)
+
+    world.rebuilder.write = killed_while_writing  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        scenario.run(world, None)
+    world.rebuilder.write = write  # type: ignore[method-assign]
+    check_all_comes_back(world)
+
+
 @by_name
 def test_a_kill_of_a_command_on_real_parquet_files_loses_nothing(scenario: Scenario, fast_folder: Path) -> None:
     calls = calls_of(scenario, scenario.prepare(posix_world(fast_folder / "count" / "lake")))

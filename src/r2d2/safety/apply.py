@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
@@ -74,14 +75,22 @@ class Run:
 
 
 def apply(
-    lake: Lake, plan: Plan, *, rebuilder: Rebuilder, approval: Approval, quiet_seconds: float = QUIET_SECONDS
+    lake: Lake,
+    plan: Plan,
+    *,
+    rebuilder: Rebuilder,
+    approval: Approval,
+    quiet_seconds: float = QUIET_SECONDS,
+    progress: Callable[[Operation], None] = lambda operation: None,
 ) -> tuple[Applied, ...]:
     """Apply a plan. A table that fails its verification is put back, and the others go on.
 
-    Raises Refused before anything was touched if any guard speaks against any part of the plan.
+    Raises Refused before anything was touched if any guard speaks against any part of the plan. *progress* gets each
+    operation before it is performed.
     """
     run = Run(lake, rebuilder, approval, quiet_seconds)
     for operation in operations(plan):
+        progress(operation)
         perform(run, operation)
     return tuple(run.outcomes.values())
 
@@ -110,12 +119,12 @@ def _perform_on_table(run: Run, operation: MoveAside | VerifyAside | Commit) -> 
         raise  # whether the record is on disk is not known: the next command finds out
     except R2D2Error as error:
         _put_back(run, operation, error)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         _put_back(run, operation, error)
         raise
 
 
-def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: Exception) -> None:
+def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: BaseException) -> None:
     slot, because = run.lake.registry.slots.get(operation.slot), str(error)
     left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
     run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, False, left or because)
