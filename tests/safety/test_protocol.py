@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from r2d2.safety.apply import apply
+from r2d2.safety.apply import Approval, apply
 from r2d2.safety.operations import explain
-from tests.safety.world import ANN, CHILDREN, SCENARIOS, World, check_all_comes_back, memory_world, posix_world
+from tests.safety.world import CHILDREN, SCENARIOS, World, check_all_comes_back, memory_world, posix_world
 
 
 @pytest.fixture(params=["parquet", "memory"])
@@ -40,7 +40,7 @@ def test_progress_gets_the_operations_that_explain_tells_of(world: World) -> Non
             lake,
             world.plan,
             rebuilder=world.rebuilder,
-            approval=ANN,
+            approval=Approval("Ann", typed=3),
             progress=lambda operation: seen.append(operation.explain()),
         )
     assert tuple(seen) == explain(world.plan)

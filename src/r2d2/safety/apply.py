@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
@@ -20,7 +20,7 @@ from r2d2.safety.operations import (
     VerifyAside,
     operations,
 )
-from r2d2.safety.paths import QUARANTINE
+from r2d2.safety.paths import QUARANTINE, join
 from r2d2.safety.plan import Content, Entry, Plan, TableSeen
 from r2d2.safety.rebuilder import Rebuilder
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
@@ -35,7 +35,9 @@ from r2d2.safety.tables import (
     refuse_hard_links,
     refuse_moving_target,
     refuse_other_device,
+    refuse_pinned_files,
     refuse_recent,
+    refuse_rewritten,
     refuse_shared_files,
     refuse_unexplained,
 )
@@ -72,6 +74,7 @@ class Run:
     quiet_seconds: float
     outcomes: dict[str, Applied] = field(default_factory=dict)
     verified: dict[str, tuple[Content, float, Look, Look]] = field(default_factory=dict)
+    pinned: dict[tuple[int, int], str] | None = None
 
 
 def apply(
@@ -149,7 +152,9 @@ def _check_tables(run: Run, entry: Entry) -> None:
     refuse_shared_files(entry.child, child, entry.parent, parent)
     refuse_hard_links(entry.child, child)
     refuse_other_device(entry.child, child, _device(run))
+    refuse_pinned_files(entry.child, child, _pinned(run))
     for table, look in ((entry.child, child), (entry.parent, parent)):
+        refuse_rewritten(table, look)
         refuse_recent(table, look, now=now, quiet_seconds=run.quiet_seconds)
 
 
@@ -160,6 +165,18 @@ def _device(run: Run) -> int:
     return quarantine.device
 
 
+def _pinned(run: Run) -> Mapping[tuple[int, int], str]:
+    """The files, as they are now, of all parents in use; looked up once."""
+    if run.pinned is None:
+        run.pinned = {}
+        for slot in run.lake.registry.active:
+            for file in slot.entry.parent.files:
+                found = run.lake.files.stat(join(slot.entry.parent.location, file.path))
+                if found is not None:
+                    run.pinned[found.device, found.inode] = slot.entry.child.name
+    return run.pinned
+
+
 def _use_plan(run: Run, plan: Plan) -> None:
     record = PlanStarted(plan.plan_id, plan.sha256, run.approval.approved_by, len(plan.entries), run.lake.now())
     run.lake.write(record)
@@ -167,12 +184,10 @@ def _use_plan(run: Run, plan: Plan) -> None:
 
 def _move_aside(run: Run, operation: MoveAside) -> None:
     child, files = operation.entry.child, run.lake.files
-    refuse_unexplained(child, look_at(files, child, child.location))
-    top = files.stat(child.location)
-    if top is None:
-        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew")
-    record = MoveIntended(operation.slot, operation.plan_id, operation.entry, top.inode, run.lake.now())
-    run.lake.write(record)
+    look = look_at(files, child, child.location)
+    refuse_unexplained(child, look)
+    refuse_rewritten(child, look)
+    run.lake.write(MoveIntended(operation.slot, operation.plan_id, operation.entry, run.lake.now()))
     aside = in_quarantine(operation.slot)
     try:
         files.move(child.location, aside)

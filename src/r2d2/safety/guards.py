@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from r2d2.safety.paths import overlaps
 from r2d2.safety.plan import (
@@ -36,7 +35,7 @@ def check_plan(
     refuse_overlapping(plan)
     refuse_deleting_parents(plan)
     gone = Places((slot.entry.child.location, slot.entry.child.name) for slot in registry.active)
-    pins = pins_of(registry)
+    pins = Places((slot.entry.parent.location, slot.entry.child.name) for slot in registry.active)
     for entry in plan.entries:
         refuse_same_table(entry)
         refuse_deleted_parent(entry, gone)
@@ -119,11 +118,9 @@ def refuse_deleted_parent(entry: Entry, gone: Places) -> None:
         )
 
 
-def refuse_pinned_child(entry: Entry, pins: Pins) -> None:
-    """What a deleted table is rebuilt from stays, by its place and by its files (HAZARDS 15, 16)."""
-    name = pins.places.touching(entry.child.location)
-    if name is None:
-        name = next((pins.inodes[file.inode] for file in entry.child.files if file.inode in pins.inodes), None)
+def refuse_pinned_child(entry: Entry, pins: Places) -> None:
+    """What a deleted table is rebuilt from stays (HAZARDS 15, 16)."""
+    name = pins.touching(entry.child.location)
     if name is not None:
         raise Refused(f"{entry.child.name!r} is pinned: {name!r} is rebuilt from it", hint=f"restore {name!r} first")
 
@@ -157,21 +154,6 @@ class Places:
         if index < len(self._sorted) and self._sorted[index].startswith(f"{location}/"):
             return self._names[self._sorted[index]]
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Pins:
-    """What deleted tables are rebuilt from, each with the name of one of them."""
-
-    places: Places
-    inodes: Mapping[int, str]
-
-
-def pins_of(registry: Registry) -> Pins:
-    """The pins over everything that was ever deleted and is not back."""
-    entries = [slot.entry for slot in registry.active]
-    inodes = {file.inode: entry.child.name for entry in entries for file in entry.parent.files}
-    return Pins(Places((entry.parent.location, entry.child.name) for entry in entries), inodes)
 
 
 def _down_to(location: str) -> list[str]:
