@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -191,9 +192,12 @@ def _move_aside(run: Run, operation: MoveAside) -> None:
     aside = in_quarantine(operation.slot)
     try:
         files.move(child.location, aside)
-    except FileNotFoundError as error:  # so it was not moved, and there is nothing to bring back
-        run.lake.write(MoveUndone(operation.slot, "it is gone", run.lake.now()))
-        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew") from error
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.EXDEV):
+            raise
+        # So it was not moved, and there is nothing to bring back: it is gone, or a rename would have to copy it.
+        run.lake.write(MoveUndone(operation.slot, str(error), run.lake.now()))
+        raise Changed(f"{child.name!r} cannot be moved ({error.strerror})", hint="scan and plan anew") from error
     sync_names(files, child.location, aside)
 
 
