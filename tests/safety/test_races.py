@@ -24,6 +24,7 @@ from r2d2.safety.registry import Slot, State
 from r2d2.safety.tables import below, examine
 from tests.safety.hooked import Hooked, act_at, count
 from tests.safety.memory import MemoryFiles
+from tests.safety.tally import TALLY
 from tests.safety.world import World, memory_world, posix_world
 
 DISK_RACES = int(os.environ.get("SAFETY_DISK_RACES", 6))
@@ -120,6 +121,7 @@ def test_no_changed_table_is_committed(writer: Callable[..., None], target: str)
         with world.lake() as lake:
             deleted = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
         assert all(is_as_recorded(world, slot) for slot in deleted), number
+        TALLY["races"] += 1
         committed += len(deleted)
         if there:
             assert not there[0] - all_contents(world.files), f"content lost at call {number}"
@@ -261,6 +263,7 @@ def test_no_changed_table_is_committed_on_disk(writer: Callable[[str], None], ta
         with world.lake() as lake:
             deleted = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
         assert all(is_as_recorded(world, slot) for slot in deleted), number
+        TALLY["races"] += 1
         world.files.close()
         shutil.rmtree(fast_folder / "one")
 

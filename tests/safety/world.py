@@ -28,7 +28,6 @@ from tests.safety.memory import MemoryFiles, Node
 from tests.safety.rebuilders import Rebuilder, Rows, content_of
 
 MONTH = 31 * 24 * 3600.0
-ANN = Approval("Ann", typed=3)
 
 SCHEMA = ("id", "name", "n")
 BIG = [(number, f"x{number % 3}", None if number % 4 == 0 else number) for number in range(12)] + [(3, "x0", 3)] * 2
@@ -62,9 +61,13 @@ class World:
         with open_lake(files or self.files, self.clock) as (lake, _):
             yield lake
 
-    def apply(self, files: Any = None, *, plan: Plan | None = None, approval: Approval = ANN) -> tuple[Applied, ...]:
+    def apply(
+        self, files: Any = None, *, plan: Plan | None = None, approval: Approval | None = None
+    ) -> tuple[Applied, ...]:
+        plan = plan or self.plan
+        approval = approval or Approval("Ann", typed=len(plan.entries))
         with self.lake(files) as lake:
-            return apply(lake, plan or self.plan, rebuilder=self.rebuilder, approval=approval)
+            return apply(lake, plan, rebuilder=self.rebuilder, approval=approval)
 
     def drill(self, files: Any = None) -> tuple[Drill, ...]:
         with self.lake(files) as lake:
