@@ -40,7 +40,7 @@ def another(declaration: Declaration, number: int) -> Any:
     if declaration.name == "partition_types":
         return ("string", "infer")[number % 2]
     if declaration.type is int:
-        return number + 3
+        return number + 30  # the defaults are smaller, or much larger
     if declaration.type is float:
         return 0.25 + number / 8
     return f"text{number}"
