@@ -70,6 +70,13 @@ class Lake:
         """Why *child* is, may be or cannot be contained in *parent*; with the values of a missing row if asked."""
         return explain_pair(self.scan, parent=parent, child=child, show_values=show_values)
 
+    def infer_recipes(
+        self, *, only: Iterable[tuple[str, str]] | None = None, spark: SparkSession | None = None, **settings: Any
+    ) -> dict[tuple[str, str], Recipe | NoRecipe]:
+        """By (parent, child) a recipe that gave the child exactly, or why there is none; see `infer_recipes`."""
+        in_force = load_settings({"state": str(self.scan.settings["state"])} | settings)
+        return infer_recipes(self.scan, in_force, only=only, spark=spark)
+
     def to_pandas(self) -> Any:
         """The edges as a DataFrame."""
         return self.edges().to_pandas()

@@ -194,7 +194,7 @@ class Settings:
     )
     recipe_rows: int = _setting(
         10_000_000,
-        "rows of a child up to which a predicate is searched for and rows are listed, 24 bytes of memory each",
+        "rows of a child up to which a predicate is searched for and rows are listed; about 32 bytes of memory each",
         commands=["recipe"],
         metavar="N",
         check=_at_least(0),

@@ -100,6 +100,14 @@ def test_two_conditions_on_lost_columns_are_found_on_many_rows() -> None:
         assert_exact(rows, find_predicate(rows))
 
 
+def test_two_lists_of_lost_columns_are_found_though_the_child_has_few_different_rows() -> None:
+    random = np.random.default_rng(11)
+    codes = np.array([random.integers(0, most, 20_000) for most in (50, 11, 9, 7, 7, 4, 3, 2, 5000)])
+    box = (Condition(3, codes=(0, 2, 4)), Condition(4, codes=(6,)))
+    rows = marked(codes, in_box(box, codes), np.array([True] + [False] * 8))
+    assert_exact(rows, find_predicate(rows))
+
+
 def test_two_ranges_of_lost_columns_are_found_where_most_rows_are_telling() -> None:
     random = np.random.default_rng(8)
     codes = np.array([random.integers(0, 9000, 12_000), random.integers(0, 3000, 12_000), random.permutation(12_000)])

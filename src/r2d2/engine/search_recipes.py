@@ -27,7 +27,7 @@ from r2d2.model.schema import Token
 if TYPE_CHECKING:
     import polars as pl
 
-HELD_ROWS = 60_000  # of the rows inside, and of those outside
+HELD_ROWS = 20_000  # of the rows inside, and of those outside
 CACHED_CELLS = 12_000_000  # a parent of no more values than that is read once
 ROUNDS = 5
 _OUTSIDE = -1

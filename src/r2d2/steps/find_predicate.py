@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations, islice, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from r2d2.steps.conditions import NULL, Box, Codes, Condition, Mask, in_box, sep
 
 Numbers = NDArray[np.uint64]
 MOST_BOXES = 6
-_MOST_TRIES = 2_000  # pairs of a condition and a column that are looked at
+_MOST_TRIES = 3_000  # pairs of a condition and a column that are looked at
 _LISTED = 40  # distinct values up to which lists of values are tried
 _NEIGHBOURS = 8  # how far from the tightest bound the true one is looked for
 _SKETCH_ROWS = 2_500  # a pair of conditions is looked for on so many rows first
+_SKETCH_GROUPS = 5  # … that belong to at least so many groups
 _OUTSIDE = -1
 
 
@@ -189,35 +190,38 @@ def _confirmed(rows: Marked, first: Condition, column: int) -> Iterator[Box]:
 
 
 def _sketch(rows: Marked) -> Marked:
-    """All rows of some groups, and of those outside as many as belong to the same share of numbers."""
-    if len(rows.group) <= _SKETCH_ROWS:
+    """All rows of some groups, those with the smallest numbers, and about as many rows outside."""
+    inside = rows.group >= 0
+    if len(rows.group) <= _SKETCH_ROWS or not inside.any():
         return rows
-    share = _SKETCH_ROWS / len(rows.group)
-    some = rows.number < np.uint64(int(share * 2**64))
-    if not (some & (rows.group >= 0)).any():
-        return rows
-    chosen = rows.some(some)
-    there = np.unique(chosen.group[chosen.group >= 0])
+    counts, numbers = rows.counts, _numbers_of(rows)
+    order = np.argsort(numbers)
+    enough = int(np.searchsorted(np.cumsum(counts[order]), _SKETCH_ROWS)) + 1
+    there = np.sort(order[: max(enough, _SKETCH_GROUPS)])
+    outside = np.sort(rows.number[~inside])[:_SKETCH_ROWS]
+    few = ~inside & (rows.number <= outside[-1]) if len(outside) else inside & ~inside
+    chosen = rows.some(np.isin(rows.group, there) | few)
     renumbered = np.where(chosen.group >= 0, np.searchsorted(there, chosen.group), _OUTSIDE)
     return Marked(chosen.codes, renumbered, chosen.number, rows.wanted[there], rows.in_child)
 
 
 def _first_conditions(rows: Marked, lost: Sequence[int]) -> Iterator[Condition]:
-    for column in lost:
-        if len(np.unique(rows.codes[column])) <= _LISTED:
-            yield from _enough_of_lists(rows, column)
-    for column in lost:
-        yield from _enough_of_ranges(rows, column)
+    """Conditions that leave enough of every group: lists, the short ones first, and ranges, in turn."""
+    listed = [column for column in lost if len(np.unique(rows.codes[column])) <= _LISTED]
+    lists = (c for size in (1, 2, 3) for column in listed for c in _enough_of_lists(rows, column, size))
+    ranges = (c for column in lost for c in _enough_of_ranges(rows, column))
+    for pair in zip_longest(lists, ranges):
+        yield from (condition for condition in pair if condition is not None)
 
 
-def _enough_of_lists(rows: Marked, column: int) -> Iterator[Condition]:
-    """Lists of one to three values that leave enough of every group."""
+def _enough_of_lists(rows: Marked, column: int, size: int) -> Iterator[Condition]:
+    """Lists of so many values that leave enough of every group."""
     values = np.unique(rows.codes[column])
     needed = [v for v in values if not _enough(rows, rows.codes[column] != v)]
-    for size in range(max(1, len(needed)), 4):
+    if len(needed) <= size < len(values):
         for others in combinations([v for v in values if v not in needed], size - len(needed)):
             condition = _list(column, np.array([*needed, *others], dtype=np.int64))
-            if size < len(values) and _enough(rows, condition.holds(rows.codes[column])):
+            if _enough(rows, condition.holds(rows.codes[column])):
                 yield condition
 
 

@@ -105,6 +105,8 @@ def _not_proven(edges: Edges, place: int | None) -> str:
     if edges.check[place] < Check.COMPARED:
         return "not proven: scan again without --no-verify"
     copies = edges.missing_copies[place]
+    if copies < 0:
+        return "it was not counted whether the parent has each row as often as the child"
     return f"contained as a set only: the parent lacks {copies:,} copies of the child's rows" if copies else ""
 
 

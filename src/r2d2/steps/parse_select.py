@@ -6,6 +6,7 @@ The text is read by a parser and never run: all that is left of it is a typed tr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from r2d2.errors import UserError
@@ -66,6 +67,7 @@ def _parsed(text: str) -> Expression:
     return statements[0]
 
 
+@cache
 def _dialect() -> Any:
     """Spark's SQL with plain quoting: names in backticks, text in single quotes that are doubled inside."""
     from sqlglot.dialects.spark import Spark
