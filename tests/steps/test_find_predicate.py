@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.steps.conditions import NULL, Box, Condition, in_box, separate, shut_out
-from r2d2.steps.find_predicate import Marked, find_predicate
+from r2d2.steps.find_predicate import find_predicate
+from r2d2.steps.fitting import Marked
 
 RANDOM = np.random.default_rng(1)
 
