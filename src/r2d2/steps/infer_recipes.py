@@ -20,7 +20,8 @@ from r2d2.model.recipe import Recipe, projection
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column
 from r2d2.steps.conditions import Box
-from r2d2.steps.find_predicate import Marked, find_predicate
+from r2d2.steps.find_predicate import find_predicate
+from r2d2.steps.fitting import Marked
 
 Pair = tuple[int, int]  # parent, child
 
