@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 
-from r2d2.safety.files import FILE, FOLDER, OTHER, Stat
+from r2d2.safety.files import FILE, FOLDER, Stat
 from r2d2.safety.refused import Busy
 
 
@@ -169,10 +169,6 @@ class MemoryFiles:
         """A second name of a file."""
         folder, name = self._above(new_path)
         self._change(((folder.inode, name, self._file(path).inode),))
-
-    def link(self, path: str) -> None:
-        folder, name = self._above(path)
-        self._change(((folder.inode, name, self._new(OTHER).inode),))
 
     def all_durable(self) -> None:
         self.changes = []
