@@ -239,7 +239,7 @@ def a_parent_in_use_under_another_name() -> bool:
     world.files.put("top/part-0.rows", b"".join(world.files.chunks("other/part-0.rows")))
     world.apply()  # b/copy is rebuilt from other
     world.files.make_folder("alias")
-    world.files._folder("alias").entries["part-0.rows"] = world.files._node("other/part-0.rows").inode
+    world.files.hard_link("other/part-0.rows", "alias/part-0.rows")
     alias, top = (tables.see_table(world.files, name, name) for name in ("alias", "top"))
     entry = replace(world.plan.entries[0], child=alias, parent=top)
     with pytest.MonkeyPatch.context() as patch:  # a bind mount: another name without another link
@@ -275,7 +275,7 @@ def a_table_on_another_disk() -> bool:
 
 def a_file_with_a_second_name() -> bool:
     world = memory_world(["flat.rows"])
-    world.files._folder("b").entries["hard-link"] = world.files._node("flat.rows").inode
+    world.files.hard_link("flat.rows", "b/second-name")
     return is_deleted(world)
 
 

@@ -89,7 +89,7 @@ def test_no_loss_of_power_loses_a_row() -> None:
     for scenario, children, number in points(chance):
         world = prepared(scenario, children)[0].fork()
         stop(scenario, world, number, chance.choice(TORN))
-        for left in lost_power(world, chance, most=chance.choice((2, 8, 32))):
+        for left in lost_power(world, chance, most=chance.choice((4, 16, 128))):
             check(left, scenario, children)
         if TALLY["losses of power"] - started >= STATES:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -24,7 +23,7 @@ from r2d2.safety.recovery import open_lake
 from r2d2.safety.registry import State
 from r2d2.safety.restore import Restore, restore
 from r2d2.safety.tables import placed, see_table
-from tests.safety.memory import MemoryFiles, Node
+from tests.safety.memory import Change, MemoryFiles, Node
 from tests.safety.rebuilders import Rebuilder, Rows, content_of
 
 MONTH = 31 * 24 * 3600.0
@@ -112,7 +111,7 @@ def clone(files: MemoryFiles) -> MemoryFiles:
         )
         for inode, node in files.nodes.items()
     }  # fmt: skip
-    made.changes = copy.deepcopy(files.changes)
+    made.changes = [Change(change.steps, set(change.waits_for)) for change in files.changes]
     made.ticks, made.next_inode = files.ticks, files.next_inode
     return made
 
