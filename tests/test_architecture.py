@@ -26,7 +26,8 @@ ALLOWED = {
     "state": {"model", "errors", "settings"},
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
-    "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report"},
+    "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"},
+    "updating": {"model", "errors", "settings", "steps", "pipeline"},
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
     "cli": None,  # anything
     "web": None,

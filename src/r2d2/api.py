@@ -31,6 +31,8 @@ from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
 from r2d2.steps.infer_recipes import NoRecipe
+from r2d2.updating import Update, as_scanned
+from r2d2.updating import update as update_scan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,6 +80,11 @@ def scan(*roots: str | Path, spark: SparkSession | None = None, **settings: Any)
     return Lake(scan_lake([str(root) for root in roots], in_force, spark=spark))
 
 
+def update(state: str | Path = ".r2d2", *, spark: SparkSession | None = None, **settings: Any) -> Lake:
+    """Bring the newest scan in *state* up to date: only what changed is read. *spark* is used, never stopped."""
+    return Lake(update_lake(load_settings({"state": state, **settings}), spark=spark).scan)
+
+
 def open_state(state: str | Path = ".r2d2") -> Lake:
     """The lake as the newest scan in *state* saw it."""
     return Lake(StateStore(state).load())
@@ -110,6 +117,34 @@ def scan_lake(
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
         return replace(found, run=store.save(found, keep=settings.keep_runs))
+
+
+def update_lake(
+    settings: Settings,
+    *,
+    spark: SparkSession | None = None,
+    progress: Progress = silent,
+    rebuildable: Iterable[str] = (),
+) -> Update:
+    """Bring the newest scan in the state folder up to date and keep the result there, if anything changed.
+
+    *rebuildable* are tables that were deleted on purpose and stay in the graph.
+    """
+    store = StateStore(settings.state)
+    store.newest  # noqa: B018 - an error if there is no scan, before anything is written
+    with store.locked(), LazySession(settings, spark) as session:
+        old = store.load()
+        settings = as_scanned(settings, old)
+        tools = Tools(
+            discover=_discover,
+            profile=_Profiler(None, session),
+            content=partial(_content, session, store.key(), 128),
+        )
+        done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=list(rebuildable))
+        if not done.is_news:
+            return replace(done, scan=old)
+        found = replace(done.scan, session_seconds=session.seconds)
+        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs)))
 
 
 def infer_recipes(

@@ -53,6 +53,7 @@ class Content:
     hashing: Hashing
     find_deadly: FindDeadly
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
+    bytes_read: int = 0  # of the slices that jobs were given, each as often as it was
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
@@ -136,12 +137,7 @@ class Content:
         ]
         if not pieces:
             return {}, {}
-        counts, notes = self._survive(
-            pieces,
-            lambda alive: compare_tables(
-                self.spark(), alive, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK
-            ),
-        )
+        counts, notes = self._survive(pieces, lambda alive: self.count_missing(alive, edges))
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for note in map(json.loads, notes):
             if "failed" in note:
@@ -181,24 +177,32 @@ class Content:
         """The answers of a job; failures go into `failed`."""
         if not pieces:
             return
-        answers = self._survive(
-            pieces,
-            lambda alive: run_tasks(
-                self.spark(),
-                alive,
-                task=partial(task, hashing=self.hashing),
-                weight=lambda piece: piece["slice"]["bytes"] + 1,
-                per_task=BYTES_PER_TASK,
-            ),
-        )
+        answers = self._survive(pieces, lambda alive: self.run_pieces(alive, partial(task, hashing=self.hashing)))
         for answer in map(json.loads, answers):
             if "failed" in answer:
                 self._note([answer])
             else:
                 yield answer
 
+    def run_pieces(self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]]) -> list[str]:
+        """The answers of a task about some pieces; here, by Spark."""
+        return run_tasks(
+            self.spark(),
+            pieces,
+            task=task,
+            weight=lambda piece: piece["slice"]["bytes"] + 1,
+            per_task=BYTES_PER_TASK,
+        )
+
+    def count_missing(
+        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]]
+    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+        """What is missing over each edge, and notes; here, by Spark."""
+        return compare_tables(self.spark(), pieces, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK)
+
     def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece]], Answer]) -> Answer:
         """Run a job; if a damaged file kills its worker, find the file, and run the job without that table."""
+        self.bytes_read += sum(piece["slice"]["bytes"] for piece in pieces)
         try:
             return job(pieces)
         except Exception as error:

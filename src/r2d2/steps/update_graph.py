@@ -1,0 +1,318 @@
+"""Which stored answers still hold after some tables changed, and which pairs have to be asked again (section 7.1).
+
+Of a pair `parent -> child` with its counts of missing rows and copies,
+
+- everything holds if neither table changed, or only its name did;
+- "no row and no copy is missing" also holds if the parent has only grown and the child has only shrunk;
+- anything else is asked again. So is an edge that follows from a third table, unless a chain of edges that still
+  hold leads through it, or through another one.
+
+What a sample said holds only if a scan of today would draw the same one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from r2d2.model.graph import Check, ContainmentGraph, Edges, SchemaGraph
+from r2d2.model.profile import TableProfile
+from r2d2.model.scan import Scan
+from r2d2.model.schema import Schema
+from r2d2.steps.find_changes import Change, Changes
+from r2d2.steps.prune_by_content import pick, probe_columns, rank_columns
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+NO_EDGES = Edges.of(array("I"), array("I"))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The answers that still hold, by today's table numbers, and the edges that hold but stand on a chain no more."""
+
+    standing: Edges
+    since: array[int]  # for each standing edge, its place in since_runs
+    since_runs: tuple[str, ...]
+    ruled_out: Edges
+    unfounded: Edges
+
+
+def update_graph(old: Scan, *, profiles: Sequence[TableProfile], changes: Changes) -> Kept:
+    """Everything of the old graph that is still true, renumbered; *profiles* are today's."""
+    assert old.graph is not None
+    fate = _Fate.of(old, profiles, changes)
+    standing, since = _standing(old, fate)
+    standing, since, unfounded = _founded(standing, since, len(profiles))
+    ruled_out = _renumbered(pick(old.graph.ruled_out, _still_ruled_out(old.graph.ruled_out, fate)), fate)
+    runs = (*old.since_runs, old.run)
+    return Kept(standing, since, runs, _ordered(ruled_out), unfounded)
+
+
+def pairs_with(graph: SchemaGraph, tables: Collection[int]) -> SchemaGraph:
+    """The part of a schema graph that has a pair with one of *tables*: every family is cut in two, those and the
+    others, and pairs of two others are left out. Nothing is spread out."""
+    wanted = set(tables)
+    halves = [
+        [array("I", (table for table in family if (table in wanted) is side)) for side in (True, False)]
+        for family in graph.families
+    ]
+    sizes = [[len(half) for half in pair] for pair in halves]
+    parents, children = array("I"), array("I")
+    for parent, child in graph.family_edges():
+        for one, other in ((0, 0), (0, 1), (1, 0)):
+            if sizes[parent][one] and sizes[child][other]:
+                parents.append(2 * parent + one)
+                children.append(2 * child + other)
+    families = tuple(half for pair in halves for half in pair)
+    return SchemaGraph(graph.tables, families, parents, children, graph.operations)
+
+
+def to_be_asked(candidates: ContainmentGraph, kept: Kept) -> ContainmentGraph:
+    """The candidate pairs to which no answer was kept."""
+    answers = (kept.standing, kept.ruled_out, kept.unfounded)
+    known = np.concatenate([keys(edges, len(candidates.tables)) for edges in answers])
+    open_places = np.flatnonzero(~np.isin(keys(candidates.standing, len(candidates.tables)), known))
+    standing = pick(candidates.standing, open_places)
+    return ContainmentGraph(candidates.tables, standing, candidates.step, candidates.dropped)
+
+
+def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collection[int]) -> Kept:
+    """Without the answers about *tables* on pairs that the metadata rule out today."""
+    possible = keys(candidates.standing, len(candidates.tables))
+    touched = np.zeros(len(candidates.tables), dtype=bool)
+    touched[list(tables)] = True
+
+    def allowed(edges: Edges) -> Ints:
+        concerned = touched[_ints(edges.parents)] | touched[_ints(edges.children)]
+        return np.flatnonzero(~concerned | np.isin(keys(edges, len(touched)), possible))
+
+    places = allowed(kept.standing)
+    return Kept(
+        pick(kept.standing, places),
+        _array("I", _ints(kept.since)[places]),
+        kept.since_runs,
+        pick(kept.ruled_out, allowed(kept.ruled_out)),
+        pick(kept.unfounded, allowed(kept.unfounded)),
+    )
+
+
+def put_together(kept: Kept, answered: ContainmentGraph) -> tuple[ContainmentGraph, array[int], tuple[str, ...]]:
+    """One graph of the answers that were kept and the new ones; since when each edge stands, as places in a list of
+    runs, where the place after the last one is the run that is being made."""
+    standing = _concatenated(kept.standing, answered.standing)
+    order = _order(standing)
+    ruled_out = _ordered(_concatenated(kept.ruled_out, answered.ruled_out))
+    graph = ContainmentGraph(answered.tables, pick(standing, order), answered.step, answered.dropped, ruled_out)
+    used, places = np.unique(_ints(kept.since), return_inverse=True)
+    since = np.concatenate([places, np.full(len(answered.standing), len(used))])
+    return graph, _array("I", since[order]), tuple(kept.since_runs[place] for place in used)
+
+
+def with_edges(graph: ContainmentGraph, more: Edges) -> ContainmentGraph:
+    """The same with more edges to be judged."""
+    return replace(graph, standing=_ordered(_concatenated(graph.standing, more)))
+
+
+def without_tables(graph: ContainmentGraph, tables: Sequence[int]) -> ContainmentGraph:
+    """The same without the edges of some tables."""
+    theirs = np.isin(_ints(graph.standing.parents), tables) | np.isin(_ints(graph.standing.children), tables)
+    return replace(graph, standing=pick(graph.standing, np.flatnonzero(~theirs)))
+
+
+def known_edges(kept: Kept, asked: ContainmentGraph) -> dict[tuple[int, int], tuple[int, int]]:
+    """The kept edges, with their missing rows and copies, between tables that *asked* is about."""
+    edges = kept.standing
+    concerned = np.zeros(len(asked.tables), dtype=bool)
+    concerned[_ints(asked.standing.parents)] = concerned[_ints(asked.standing.children)] = True
+    both = concerned[_ints(edges.parents)] & concerned[_ints(edges.children)] & (_ints(edges.missing_rows) == 0)
+    some = pick(edges, np.flatnonzero(both))
+    pairs = zip(some.parents, some.children, strict=True)
+    return dict(zip(pairs, zip(some.missing_rows, some.missing_copies, strict=True), strict=True))
+
+
+def keys(edges: Edges, tables: int) -> Ints:
+    """Each edge as one number."""
+    return _ints(edges.parents) * tables + _ints(edges.children)
+
+
+@dataclass(frozen=True)
+class _Fate:
+    """By old table number: today's number (-1: gone), and what became of its rows."""
+
+    number: Ints
+    steady: Flags  # the same rows
+    grown: Flags
+    shrunk: Flags
+    resampled: Flags  # a sample of it would be another one today
+
+    @staticmethod
+    def of(old: Scan, profiles: Sequence[TableProfile], changes: Changes) -> _Fate:
+        kinds = [Change.DELETED] * len(old.tables)
+        number = np.full(len(old.tables), -1, dtype=np.int64)
+        for now, (was, kind) in enumerate(zip(changes.old_numbers, changes.kinds, strict=True)):
+            if was >= 0:
+                kinds[was], number[was] = kind, now
+
+        def which(*wanted: Change) -> Flags:
+            return np.fromiter((kind in wanted for kind in kinds), dtype=bool, count=len(kinds))
+
+        resampled = ~which(Change.SAME) | _other_probes(old, profiles)
+        return _Fate(number, which(Change.SAME, Change.RENAMED), which(Change.GROWN), which(Change.SHRUNK), resampled)
+
+
+def _other_probes(old: Scan, profiles: Sequence[TableProfile]) -> Flags:
+    """Children that were sampled, and for which other columns tell most today."""
+    assert old.graph is not None
+    other = np.zeros(len(old.tables), dtype=bool)
+    sampled = {
+        child
+        for edges in (old.graph.standing, old.graph.ruled_out)
+        for child in np.unique(_ints(edges.children)[_ints(edges.check) == Check.SAMPLED]).tolist()
+    }
+    if sampled:
+        before, now = rank_columns(old.profiles), rank_columns(profiles)
+        differs: dict[Schema, bool] = {}
+        for child in sampled:
+            schema = old.profiles[child].schema
+            if schema not in differs:
+                one, two = (probe_columns(schema, ranking, old.probe_width) for ranking in (before, now))
+                differs[schema] = one != two
+            other[child] = differs[schema]
+    return other
+
+
+def _standing(old: Scan, fate: _Fate) -> tuple[Edges, array[int]]:
+    """The standing edges that still hold, and since when."""
+    assert old.graph is not None
+    edges = old.graph.standing
+    parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
+    steady = fate.steady[parent] & fate.steady[child]
+    whole = (_ints(edges.missing_rows) == 0) & (_ints(edges.missing_copies) == 0)
+    monotone = (fate.steady | fate.grown)[parent] & (fate.steady | fate.shrunk)[child]
+    holds = np.where(check == Check.SAMPLED, False, steady | (whole & monotone))
+    holds |= (check == Check.SAMPLED) & (fate.steady | fate.grown)[parent] & ~fate.resampled[child]
+    places = np.flatnonzero(holds)
+    since = old.since or array("I", [len(old.since_runs)]) * len(edges)
+    kept = _renumbered(pick(edges, places), fate)
+    # Two tables that held the same rows need not do so if one of them changed; the one still holds the other.
+    no_longer_equal = (check[places] == Check.EQUAL) & ~steady[places]
+    kept_check = np.where(no_longer_equal, int(Check.COMPARED), check[places])
+    checked = Edges(
+        kept.parents, kept.children, _array("B", kept_check), kept.missing_rows, kept.missing_copies, kept.via
+    )
+    order = _order(checked)
+    return pick(checked, order), _array("I", _ints(since)[places[order]])
+
+
+def _still_ruled_out(edges: Edges, fate: _Fate) -> Ints:
+    """The pairs that are as impossible as they were, by the same count or the same sample."""
+    parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
+    steady = fate.steady[parent] & fate.steady[child]
+    return np.flatnonzero(steady & ((check != Check.SAMPLED) | ~fate.resampled[child]))
+
+
+def _founded(edges: Edges, since: array[int], tables: int) -> tuple[Edges, array[int], Edges]:
+    """The edges that stand by themselves or on a chain of others here; and those whose chain is broken.
+
+    An edge may have had a table between its two that is no longer between them. If two edges that were compared
+    directly lead through another table, that one takes its place; else the edge is asked again. An edge that goes
+    may break other chains, so this goes on until nothing breaks.
+    """
+    keep = np.ones(len(edges), dtype=bool)
+    via = _ints(edges.via).copy()
+    parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
+    exact = _ints(edges.missing_copies) == 0
+    while True:
+        broken = np.flatnonzero(keep & (check == Check.IMPLIED) & ~_linked(parent, child, via, exact, keep, tables))
+        if not len(broken):
+            break
+        other = _other_ways(edges, broken, keep & (check != Check.IMPLIED), exact)
+        via[broken] = np.where(other >= 0, other, via[broken])
+        keep[broken[other < 0]] = False
+    founded = Edges(
+        edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, _array("I", via)
+    )
+    lost = Edges.of(_array("I", parent[~keep]), _array("I", child[~keep]))
+    return pick(founded, np.flatnonzero(keep)), _array("I", _ints(since)[keep]), lost
+
+
+def _linked(parent: Ints, child: Ints, via: Ints, exact: Flags, keep: Flags, tables: int) -> Flags:
+    """Whether both halves of each edge's chain are here; as bags, if the edge holds as a bag."""
+    numbers = parent * tables + child
+    sets, bags = np.sort(numbers[keep]), np.sort(numbers[keep & exact])
+
+    def there(wanted: Ints) -> Flags:
+        return np.where(exact, np.isin(wanted, bags), np.isin(wanted, sets))
+
+    return there(parent * tables + via) & there(via * tables + child)
+
+
+def _other_ways(edges: Edges, broken: Ints, direct: Flags, exact: Flags) -> Ints:
+    """For each broken edge a table between its two by direct edges alone; -1 if there is none."""
+    below: dict[int, dict[int, bool]] = {}
+    above: dict[int, dict[int, bool]] = {}
+    wanted_parents = {edges.parents[place] for place in broken.tolist()}
+    wanted_children = {edges.children[place] for place in broken.tolist()}
+    for place in np.flatnonzero(direct).tolist():
+        parent, child = edges.parents[place], edges.children[place]
+        if parent in wanted_parents:
+            below.setdefault(parent, {})[child] = bool(exact[place])
+        if child in wanted_children:
+            above.setdefault(child, {})[parent] = bool(exact[place])
+    return np.array([_between(edges, place, below, above, bool(exact[place])) for place in broken.tolist()])
+
+
+def _between(
+    edges: Edges, place: int, below: dict[int, dict[int, bool]], above: dict[int, dict[int, bool]], exact: bool
+) -> int:
+    down, up = below.get(edges.parents[place], {}), above.get(edges.children[place], {})
+    ways = [table for table in sorted(down.keys() & up.keys()) if not exact or (down[table] and up[table])]
+    return ways[0] if ways else -1
+
+
+def _renumbered(edges: Edges, fate: _Fate) -> Edges:
+    """By today's numbers. A table between two that is gone becomes the edge's own child: between nothing."""
+    parents, children = fate.number[_ints(edges.parents)], fate.number[_ints(edges.children)]
+    via = fate.number[_ints(edges.via)]
+    via = np.where(via < 0, children, via)
+    return Edges(
+        _array("I", parents),
+        _array("I", children),
+        edges.check,
+        edges.missing_rows,
+        edges.missing_copies,
+        _array("I", via),
+    )
+
+
+def _concatenated(one: Edges, other: Edges) -> Edges:
+    return Edges(
+        one.parents + other.parents,
+        one.children + other.children,
+        one.check + other.check,
+        one.missing_rows + other.missing_rows,
+        one.missing_copies + other.missing_copies,
+        one.via + other.via,
+    )
+
+
+def _order(edges: Edges) -> Ints:
+    return np.lexsort((_ints(edges.children), _ints(edges.parents)))
+
+
+def _ordered(edges: Edges) -> Edges:
+    return pick(edges, _order(edges))
+
+
+def _ints(column: array[int]) -> Ints:
+    return np.asarray(column).astype(np.int64)
+
+
+def _array(code: str, column: Ints) -> array[int]:
+    kinds: dict[str, npt.DTypeLike] = {"I": np.uint32, "B": np.uint8}
+    return array(code, column.astype(kinds[code]).tobytes())
