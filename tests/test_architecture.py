@@ -27,6 +27,7 @@ ALLOWED = {
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
     "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"},
+    "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
     "cli": None,  # anything

@@ -109,14 +109,19 @@ def scan_lake(
     store = StateStore(settings.state)
     with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
-        tools = Tools(
-            discover=_discover,
-            profile=_Profiler(known, session),
-            content=partial(_content, session, store.key(), hash_bits),
-        )
+        tools = lake_tools(session, store.key(), known=known, hash_bits=hash_bits)
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
         return replace(found, run=store.save(found, keep=settings.keep_runs))
+
+
+def lake_tools(session: LazySession, key: bytes, *, known: Scan | None = None, hash_bits: int = 128) -> Tools:
+    """What the pipeline needs of the world; profiles that *known* has are not read again."""
+    return Tools(
+        discover=_discover,
+        profile=_Profiler(known, session),
+        content=partial(_content, session, key, hash_bits),
+    )
 
 
 def update_lake(
@@ -135,11 +140,7 @@ def update_lake(
     with store.locked(), LazySession(settings, spark) as session:
         old = store.load()
         settings = as_scanned(settings, old)
-        tools = Tools(
-            discover=_discover,
-            profile=_Profiler(None, session),
-            content=partial(_content, session, store.key(), 128),
-        )
+        tools = lake_tools(session, store.key())
         done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=list(rebuildable))
         if not done.is_news:
             return replace(done, scan=old)
@@ -197,7 +198,7 @@ def try_recipe(
 
 
 def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> RecipeJobs:
-    changed = [table.name for table in scan.tables if _changed(table)]
+    changed = [table.name for table in scan.tables if changed_since(table)]
     if changed:
         raise UserError(
             f"{changed[0]} has changed since the scan" + (f", and {len(changed) - 1:,} more" if changed[1:] else ""),
@@ -206,7 +207,7 @@ def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> Recipe
     return RecipeJobs(_content(session, StateStore(settings.state).key(), 128, scan, settings), step.find_boxes)
 
 
-def _changed(table: Table) -> bool:
+def changed_since(table: Table) -> bool:
     """Whether a file of the table is gone, or has another size or time than when it was scanned."""
     for file in table.files:
         try:

@@ -7,12 +7,13 @@ reason. What touches files or Spark comes in as `Tools`, so that the steps thems
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import FunnelLine, Scan
+from r2d2.model.schema import Token
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.settings import Settings
 from r2d2.steps.build_schema_graph import build_schema_graph
@@ -43,6 +44,9 @@ class Content(Sampling, Comparing, Protocol):
     """Whoever can read the tables' rows."""
 
     bytes_read: int  # so far
+
+    def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
+        """Read some columns of some files of each table, to see that they can be read."""
 
     def problems(self) -> Sequence[Problem]:
         """The tables that could not be read so far."""
@@ -108,7 +112,7 @@ def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pr
         content=content,
         small_too=not settings.verify,
     )
-    return _noted(replace(scan, graph=pruned), content)
+    return noted(replace(scan, graph=pruned), content)
 
 
 def sampled_rows(settings: Settings) -> int:
@@ -128,10 +132,10 @@ def verify_knowing(known: Mapping[Pair, Missing], scan: Scan, tools: Tools, sett
     assert scan.graph is not None
     content = tools.content(scan, settings)
     verified = verify_containment(scan.graph, profiles=scan.profiles, content=content, bag=scan.bag, known=known)
-    return _noted(replace(scan, graph=verified), content)
+    return noted(replace(scan, graph=verified), content)
 
 
-def _noted(scan: Scan, content: Content) -> Scan:
+def noted(scan: Scan, content: Content) -> Scan:
     """With the problems that reading the content has met; each table once."""
     known = {problem.where for problem in scan.problems if problem.needs_a_look}
     return replace(

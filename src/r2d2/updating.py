@@ -14,13 +14,14 @@ from functools import partial
 from r2d2.errors import UserError
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Table
-from r2d2.pipeline import STEPS, Progress, Step, Tools, steps_for, take, verify_knowing
+from r2d2.pipeline import STEPS, Progress, Step, Tools, noted, steps_for, take, verify_knowing
 from r2d2.settings import Settings
-from r2d2.steps.find_changes import Changes, find_changes, touched_tables, unchanged_tables
+from r2d2.steps.find_changes import Change, Changes, find_changes, touched_tables, unchanged_tables
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.update_graph import (
     NO_EDGES,
     Kept,
+    columns_kept_of,
     known_edges,
     pairs_with,
     put_together,
@@ -118,10 +119,15 @@ def update(
         changes = find_changes(old, scan, absent=absent, broken=broken)
         done = _ask_again(old, scan, changes, tools, settings, progress, absent)
         # A table that turns out to be unreadable has no edges, old or new: what was taken over of it goes as well.
-        unread = {problem.where for problem in done.scan.problems if problem.needs_a_look} & scan.number_of.keys()
-        if unread <= {scan.tables[number].name for number in touched_tables(changes)}:
+        unread = {problem.where for problem in done.scan.problems if problem.needs_a_look}
+        still_trusted = {
+            table.name
+            for table, kind in zip(scan.tables, changes.kinds, strict=True)
+            if table.name in unread and kind not in (Change.NEW, Change.REPLACED)
+        }
+        if not still_trusted:
             return done
-        broken |= unread
+        broken |= still_trusted
 
 
 def _with_absent(scan: Scan, old: Scan, rebuildable: Collection[str]) -> tuple[Scan, frozenset[str]]:
@@ -179,6 +185,7 @@ def _ask_again(
     kept = still_candidates(kept, scan.graph, again)
     gone = [number for number, table in enumerate(scan.tables) if table.name in absent]
     scan = replace(scan, graph=without_tables(to_be_asked(scan.graph, kept), gone))
+    scan = _read_what_grew(scan, old, kept, changes, tools, settings)
     scan, asked = _settled(scan, kept, gone, tools, settings, progress)
     assert scan.graph is not None
     begun = time.perf_counter()
@@ -194,6 +201,19 @@ def _prune_pairs_with(tables: Sequence[int], scan: Scan, tools: Tools, settings:
     pairs = pairs_with(scan.schema_graph, tables)
     pruned = prune_by_minmax(pairs, profiles=scan.profiles, overlaps=scan.overlaps, bag=scan.bag)
     return replace(scan, graph=pruned)
+
+
+def _read_what_grew(scan: Scan, old: Scan, kept: Kept, changes: Changes, tools: Tools, settings: Settings) -> Scan:
+    """A table that has grown keeps edges without being compared: see that its new files can be read at all."""
+    grown = [number for number, kind in enumerate(changes.kinds) if kind is Change.GROWN]
+    tokens = {number: columns_kept_of(kept, number, scan.profiles) for number in grown}
+    before = {n: {file.path for file in old.tables[changes.old_numbers[n]].files} for n in grown}
+    files = {n: {file.path for file in scan.tables[n].files} - before[n] for n in grown if tokens[n]}
+    if not files:
+        return scan
+    content = tools.content(scan, settings)
+    content.read_through(files, tokens)
+    return noted(scan, content)
 
 
 def _settled(

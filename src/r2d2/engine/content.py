@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -147,6 +147,18 @@ class Content:
                 totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
         readable = {pair: missing for pair, missing in counts.items() if self._readable(pair)}
         return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
+
+    def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
+        """Read some columns of some files of each table, to see that they can be read."""
+        pieces = [
+            {"table": table, "slice": part, "projections": [], "whole": sorted(tokens[table])}
+            for table, paths in files.items()
+            for part in self.tables[table].slices
+            if part["path"] in paths and part["rows"] and tokens[table]
+        ]
+        if pieces:
+            _, notes = self._survive(pieces, lambda alive: self.count_missing(alive, {}))
+            self._note(note for note in map(json.loads, notes) if "failed" in note)
 
     def _readable(self, pair: Pair) -> bool:
         return not self.failed.keys() & set(pair)

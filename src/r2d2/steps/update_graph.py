@@ -22,7 +22,7 @@ import numpy.typing as npt
 from r2d2.model.graph import Check, ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
-from r2d2.model.schema import Schema
+from r2d2.model.schema import Schema, Token
 from r2d2.steps.find_changes import Change, Changes
 from r2d2.steps.prune_by_content import pick, probe_columns, rank_columns
 
@@ -33,13 +33,14 @@ NO_EDGES = Edges.of(array("I"), array("I"))
 
 @dataclass(frozen=True)
 class Kept:
-    """The answers that still hold, by today's table numbers, and the edges that hold but stand on a chain no more."""
+    """The answers that still hold, by today's table numbers, and pairs of unchanged tables that need a new one."""
 
     standing: Edges
     since: array[int]  # for each standing edge, its place in since_runs
     since_runs: tuple[str, ...]
     ruled_out: Edges
-    unfounded: Edges
+    unfounded: Edges  # edges that are true, but the table that they were proven by is between the two no more
+    resampled: Edges  # pairs that were settled by samples which would be others today
 
 
 def update_graph(old: Scan, *, profiles: Sequence[TableProfile], changes: Changes) -> Kept:
@@ -50,7 +51,7 @@ def update_graph(old: Scan, *, profiles: Sequence[TableProfile], changes: Change
     standing, since, unfounded = _founded(standing, since, len(profiles))
     ruled_out = _renumbered(pick(old.graph.ruled_out, _still_ruled_out(old.graph.ruled_out, fate)), fate)
     runs = (*old.since_runs, old.run)
-    return Kept(standing, since, runs, _ordered(ruled_out), unfounded)
+    return Kept(standing, since, runs, _ordered(ruled_out), unfounded, _ordered(_resampled(old.graph, fate)))
 
 
 def pairs_with(graph: SchemaGraph, tables: Collection[int]) -> SchemaGraph:
@@ -73,12 +74,12 @@ def pairs_with(graph: SchemaGraph, tables: Collection[int]) -> SchemaGraph:
 
 
 def to_be_asked(candidates: ContainmentGraph, kept: Kept) -> ContainmentGraph:
-    """The candidate pairs to which no answer was kept."""
+    """The candidate pairs to which no answer was kept, and those that are to be sampled anew."""
     answers = (kept.standing, kept.ruled_out, kept.unfounded)
     known = np.concatenate([keys(edges, len(candidates.tables)) for edges in answers])
     open_places = np.flatnonzero(~np.isin(keys(candidates.standing, len(candidates.tables)), known))
     standing = pick(candidates.standing, open_places)
-    return ContainmentGraph(candidates.tables, standing, candidates.step, candidates.dropped)
+    return with_edges(replace(candidates, standing=standing), kept.resampled)
 
 
 def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collection[int]) -> Kept:
@@ -98,6 +99,7 @@ def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collectio
         kept.since_runs,
         pick(kept.ruled_out, allowed(kept.ruled_out)),
         pick(kept.unfounded, allowed(kept.unfounded)),
+        kept.resampled,
     )
 
 
@@ -129,10 +131,27 @@ def known_edges(kept: Kept, asked: ContainmentGraph) -> dict[tuple[int, int], tu
     edges = kept.standing
     concerned = np.zeros(len(asked.tables), dtype=bool)
     concerned[_ints(asked.standing.parents)] = concerned[_ints(asked.standing.children)] = True
-    both = concerned[_ints(edges.parents)] & concerned[_ints(edges.children)] & (_ints(edges.missing_rows) == 0)
-    some = pick(edges, np.flatnonzero(both))
+    return _proven(pick(edges, np.flatnonzero(concerned[_ints(edges.parents)] & concerned[_ints(edges.children)])))
+
+
+def proven_edges(scan: Scan) -> dict[tuple[int, int], tuple[int, int]]:
+    """All edges of a scan that every row was compared for, with their missing rows and copies."""
+    assert scan.graph is not None
+    return _proven(scan.graph.standing)
+
+
+def _proven(edges: Edges) -> dict[tuple[int, int], tuple[int, int]]:
+    some = pick(edges, np.flatnonzero(_ints(edges.missing_rows) == 0))
     pairs = zip(some.parents, some.children, strict=True)
     return dict(zip(pairs, zip(some.missing_rows, some.missing_copies, strict=True), strict=True))
+
+
+def columns_kept_of(kept: Kept, table: int, profiles: Sequence[TableProfile]) -> set[Token]:
+    """The columns of a table that the kept edges with rows in their children speak of."""
+    edges = kept.standing
+    theirs = np.flatnonzero((_ints(edges.parents) == table) | (_ints(edges.children) == table))
+    children = {edges.children[place] for place in theirs.tolist()}
+    return {column.token for child in children if profiles[child].rows for column in profiles[child].schema.columns}
 
 
 def keys(edges: Edges, tables: int) -> Ints:
@@ -195,7 +214,7 @@ def _standing(old: Scan, fate: _Fate) -> tuple[Edges, array[int]]:
     whole = (_ints(edges.missing_rows) == 0) & (_ints(edges.missing_copies) == 0)
     monotone = (fate.steady | fate.grown)[parent] & (fate.steady | fate.shrunk)[child]
     holds = np.where(check == Check.SAMPLED, False, steady | (whole & monotone))
-    holds |= (check == Check.SAMPLED) & (fate.steady | fate.grown)[parent] & ~fate.resampled[child]
+    holds |= (check == Check.SAMPLED) & steady & ~fate.resampled[child]
     places = np.flatnonzero(holds)
     since = old.since or array("I", [len(old.since_runs)]) * len(edges)
     kept = _renumbered(pick(edges, places), fate)
@@ -214,6 +233,18 @@ def _still_ruled_out(edges: Edges, fate: _Fate) -> Ints:
     parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
     steady = fate.steady[parent] & fate.steady[child]
     return np.flatnonzero(steady & ((check != Check.SAMPLED) | ~fate.resampled[child]))
+
+
+def _resampled(graph: ContainmentGraph, fate: _Fate) -> Edges:
+    """Pairs of tables that are the same, settled by samples that would be others today."""
+    found = []
+    for edges in (graph.standing, graph.ruled_out):
+        parent, child = _ints(edges.parents), _ints(edges.children)
+        sampled = _ints(edges.check) == Check.SAMPLED
+        places = np.flatnonzero(sampled & fate.steady[parent] & fate.steady[child] & fate.resampled[child])
+        found.append(_renumbered(pick(edges, places), fate))
+    both = _concatenated(*found)
+    return Edges.of(both.parents, both.children)
 
 
 def _founded(edges: Edges, since: array[int], tables: int) -> tuple[Edges, array[int], Edges]:
