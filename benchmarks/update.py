@@ -1,4 +1,4 @@
-"""`make bench-update`: what an update reads and takes against a scan from scratch, on lake M and on 10,000 small tables.
+"""`make bench-update`: what an update reads and takes against a scan from scratch: lake M and 10,000 small tables.
 
 One table is added, then rows are appended to one in a hundred tables, then one in a hundred is replaced; after each
 change `r2d2 update` runs as a user runs it. At the end a scan from scratch into a new state must give the same edges.
