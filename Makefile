@@ -72,6 +72,14 @@ bench-scale: $(DEV_STAMP) ## the same lake from 0.2 to more than 10 GB: growth o
 bench-recipes: $(DEV_STAMP) ## which edges get which recipe, and how fast (about ten minutes)
 	@$(BIN)/python -m benchmarks.recipes
 
+.PHONY: bench-update
+bench-update: $(DEV_STAMP) ## an update against a scan from scratch: seconds and bytes (about half an hour)
+	@$(BIN)/python -m benchmarks.update
+
+.PHONY: torture-update
+torture-update: $(DEV_STAMP) ## 5,000 random sequences of changes: an update is what a scan is (an hour)
+	@TORTURE_UPDATES=5000 $(BIN)/python -m pytest tests/test_updates.py
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py

@@ -22,7 +22,7 @@ from tests.random_changes import ChangingLake
 from tests.state.scans import everything_in
 from tests.test_updates import assert_founded, assert_same
 
-SEQUENCES, TURNS = 12, 4
+SEQUENCES, TURNS = 12, 3
 
 
 def old(lake: Path) -> Path:
@@ -38,6 +38,15 @@ def lake(spark: Any, tmp_path: Path) -> Path:
     write_lake(tmp_path / "lake")
     scan_lake([str(old(tmp_path / "lake"))], Settings(state=str(tmp_path / "state")), spark=spark)
     return tmp_path / "lake"
+
+
+@pytest.fixture(scope="module")
+def steady(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state of a lake that no test changes."""
+    folder = tmp_path_factory.mktemp("steady")
+    write_lake(folder / "lake")
+    scan_lake([str(old(folder / "lake"))], Settings(state=str(folder / "state")), spark=spark)
+    return folder / "state"
 
 
 def test_a_dozen_lakes_that_change_at_random_are_what_a_scan_says(spark: Any, tmp_path: Path) -> None:
@@ -87,14 +96,14 @@ def test_json_says_what_changed_and_which_edges_came_and_went(lake: Path, r2d2: 
     assert since["+cmd.parquet", "-dash.parquet"] == before
 
 
-def test_an_update_of_an_unchanged_lake_writes_nothing(lake: Path, r2d2: Command, tmp_path: Path) -> None:
-    before = everything_in(tmp_path / "state")
-    done = r2d2("update", "--state", tmp_path / "state", "--json")
+def test_an_update_of_an_unchanged_lake_writes_nothing(steady: Path, r2d2: Command) -> None:
+    before = everything_in(steady)
+    done = r2d2("update", "--state", steady, "--json")
     answer = json.loads(done.out)
     assert (answer["changed"], answer["gained"], answer["lost"], answer["bytes_read"]) == ([], [], [], 0)
     assert answer["run"] == answer["previous"]
-    assert everything_in(tmp_path / "state") == before
-    assert "nothing has changed" in r2d2("update", "--state", tmp_path / "state").out
+    assert everything_in(steady) == before
+    assert "nothing has changed" in r2d2("update", "--state", steady).out
 
 
 def test_for_people_it_names_what_changed(lake: Path, r2d2: Command, tmp_path: Path) -> None:
@@ -112,18 +121,22 @@ def test_without_a_scan_it_says_so_and_makes_no_folder(r2d2: Command, tmp_path: 
         assert not (tmp_path / "none").exists()
 
 
-def test_a_lake_that_is_gone_leaves_the_state_alone(lake: Path, r2d2: Command, tmp_path: Path) -> None:
-    before = everything_in(tmp_path / "state")
-    lake.rename(tmp_path / "unmounted")
-    assert r2d2("update", "--state", tmp_path / "state").code == 2
-    lake.mkdir()
-    assert r2d2("update", "--state", tmp_path / "state").code == 2
-    assert everything_in(tmp_path / "state") == before
+def test_a_lake_that_is_gone_leaves_the_state_alone(steady: Path, r2d2: Command) -> None:
+    before, lake = everything_in(steady), steady.parent / "lake"
+    lake.rename(steady.parent / "unmounted")
+    try:
+        assert r2d2("update", "--state", steady).code == 2
+        lake.mkdir()
+        assert r2d2("update", "--state", steady).code == 2
+        lake.rmdir()
+    finally:
+        (steady.parent / "unmounted").rename(lake)
+    assert everything_in(steady) == before
 
 
-def test_other_settings_are_refused(lake: Path, r2d2: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_settings_are_refused(steady: Path, r2d2: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("R2D2_BAG", "yes")
-    done = r2d2("update", "--state", tmp_path / "state")
+    done = r2d2("update", "--state", steady)
     assert done.code == 2 and "bag is True and was False in the last scan" in done.err and "r2d2 scan" in done.err
 
 
@@ -134,12 +147,12 @@ def test_a_table_that_cannot_be_read_makes_the_exit_code_1(lake: Path, r2d2: Com
     assert r2d2("update", "--state", tmp_path / "state").code == 0
 
 
-def test_find_is_a_gate_and_changes_nothing(lake: Path, r2d2: Command, tmp_path: Path) -> None:
-    before = everything_in(tmp_path / "state")
+def test_find_is_a_gate_and_changes_nothing(steady: Path, r2d2: Command, tmp_path: Path) -> None:
+    before = everything_in(steady)
     known = write(tmp_path / "known.parquet", id=[12], name=["name 12"])
     other = write(tmp_path / "other.parquet", id=[12, 13, 999], name=["name 12", "name 13", "name 999"])
-    there = r2d2("find", known, "--state", tmp_path / "state", "--json")
-    not_there = r2d2("find", other, "--state", tmp_path / "state", "--json")
+    there = r2d2("find", known, "--state", steady, "--json")
+    not_there = r2d2("find", other, "--state", steady, "--json")
     assert (there.code, not_there.code) == (1, 0)
     answer = json.loads(there.out)
     assert answer["is_there"] and {one["table"] for one in answer["contained_in"]} == {
@@ -151,8 +164,8 @@ def test_find_is_a_gate_and_changes_nothing(lake: Path, r2d2: Command, tmp_path:
     answer = json.loads(not_there.out)
     assert not answer["is_there"] and answer["contained_in"] == answer["equal"] == []
     assert answer["nearest"][0]["containment"] == pytest.approx(2 / 3)
-    assert "is in the lake already" in r2d2("find", known, "--state", tmp_path / "state").out
-    assert everything_in(tmp_path / "state") == before
+    assert "is in the lake already" in r2d2("find", known, "--state", steady).out
+    assert everything_in(steady) == before
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
