@@ -7,6 +7,7 @@ from scratch.
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -16,10 +17,10 @@ from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Table
 from r2d2.pipeline import STEPS, Progress, Step, Tools, noted, steps_for, take, verify_knowing
 from r2d2.settings import Settings
+from r2d2.steps.edge_columns import NO_EDGES
 from r2d2.steps.find_changes import Change, Changes, find_changes, touched_tables, unchanged_tables
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.update_graph import (
-    NO_EDGES,
     Kept,
     columns_kept_of,
     known_edges,
@@ -117,6 +118,8 @@ def update(
     broken: frozenset[str] = frozenset()
     while True:
         changes = find_changes(old, scan, absent=absent, broken=broken)
+        if not changes:
+            return _unchanged(old, scan)
         done = _ask_again(old, scan, changes, tools, settings, progress, absent)
         # A table that turns out to be unreadable has no edges, old or new: what was taken over of it goes as well.
         unread = {problem.where for problem in done.scan.problems if problem.needs_a_look}
@@ -128,6 +131,15 @@ def update(
         if not still_trusted:
             return done
         broken |= still_trusted
+
+
+def _unchanged(old: Scan, scan: Scan) -> Update:
+    """What a lake gives in which no table changed; the tables' order is that of their names, and so the same."""
+    assert old.graph is not None
+    known = replace(scan, schema_graph=old.schema_graph, graph=old.graph, since=old.since, since_runs=old.since_runs)
+    if not old.since:
+        known = replace(known, since=array("I", bytes(4 * len(old.graph))), since_runs=(old.run,))
+    return Update(old, known, Changes((), (), ()), len(old.graph), 0)
 
 
 def _with_absent(scan: Scan, old: Scan, rebuildable: Collection[str]) -> tuple[Scan, frozenset[str]]:

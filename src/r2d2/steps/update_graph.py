@@ -17,18 +17,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Schema, Token
+from r2d2.steps.edge_columns import Flags, Ints, as_array, concatenated, ints, keys, order, ordered
 from r2d2.steps.find_changes import Change, Changes
 from r2d2.steps.prune_by_content import pick, probe_columns, rank_columns
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-NO_EDGES = Edges.of(array("I"), array("I"))
+from r2d2.steps.refound import founded
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,10 @@ def update_graph(old: Scan, *, profiles: Sequence[TableProfile], changes: Change
     assert old.graph is not None
     fate = _Fate.of(old, profiles, changes)
     standing, since = _standing(old, fate)
-    standing, since, unfounded = _founded(standing, since, len(profiles))
+    standing, since, unfounded = founded(standing, since, len(profiles))
     ruled_out = _renumbered(pick(old.graph.ruled_out, _still_ruled_out(old.graph.ruled_out, fate)), fate)
     runs = (*old.since_runs, old.run)
-    return Kept(standing, since, runs, _ordered(ruled_out), unfounded, _ordered(_resampled(old.graph, fate)))
+    return Kept(standing, since, runs, ordered(ruled_out), unfounded, ordered(_resampled(old.graph, fate)))
 
 
 def pairs_with(graph: SchemaGraph, tables: Collection[int]) -> SchemaGraph:
@@ -89,13 +86,13 @@ def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collectio
     touched[list(tables)] = True
 
     def allowed(edges: Edges) -> Ints:
-        concerned = touched[_ints(edges.parents)] | touched[_ints(edges.children)]
+        concerned = touched[ints(edges.parents)] | touched[ints(edges.children)]
         return np.flatnonzero(~concerned | np.isin(keys(edges, len(touched)), possible))
 
     places = allowed(kept.standing)
     return Kept(
         pick(kept.standing, places),
-        _array("I", _ints(kept.since)[places]),
+        as_array("I", ints(kept.since)[places]),
         kept.since_runs,
         pick(kept.ruled_out, allowed(kept.ruled_out)),
         pick(kept.unfounded, allowed(kept.unfounded)),
@@ -106,23 +103,23 @@ def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collectio
 def put_together(kept: Kept, answered: ContainmentGraph) -> tuple[ContainmentGraph, array[int], tuple[str, ...]]:
     """One graph of the answers that were kept and the new ones; since when each edge stands, as places in a list of
     runs, where the place after the last one is the run that is being made."""
-    standing = _concatenated(kept.standing, answered.standing)
-    order = _order(standing)
-    ruled_out = _ordered(_concatenated(kept.ruled_out, answered.ruled_out))
-    graph = ContainmentGraph(answered.tables, pick(standing, order), answered.step, answered.dropped, ruled_out)
-    used, places = np.unique(_ints(kept.since), return_inverse=True)
+    standing = concatenated(kept.standing, answered.standing)
+    in_order = order(standing)
+    ruled_out = ordered(concatenated(kept.ruled_out, answered.ruled_out))
+    graph = ContainmentGraph(answered.tables, pick(standing, in_order), answered.step, answered.dropped, ruled_out)
+    used, places = np.unique(ints(kept.since), return_inverse=True)
     since = np.concatenate([places, np.full(len(answered.standing), len(used))])
-    return graph, _array("I", since[order]), tuple(kept.since_runs[place] for place in used)
+    return graph, as_array("I", since[in_order]), tuple(kept.since_runs[place] for place in used)
 
 
 def with_edges(graph: ContainmentGraph, more: Edges) -> ContainmentGraph:
     """The same with more edges to be judged."""
-    return replace(graph, standing=_ordered(_concatenated(graph.standing, more)))
+    return replace(graph, standing=ordered(concatenated(graph.standing, more)))
 
 
 def without_tables(graph: ContainmentGraph, tables: Sequence[int]) -> ContainmentGraph:
     """The same without the edges of some tables."""
-    theirs = np.isin(_ints(graph.standing.parents), tables) | np.isin(_ints(graph.standing.children), tables)
+    theirs = np.isin(ints(graph.standing.parents), tables) | np.isin(ints(graph.standing.children), tables)
     return replace(graph, standing=pick(graph.standing, np.flatnonzero(~theirs)))
 
 
@@ -130,8 +127,8 @@ def known_edges(kept: Kept, asked: ContainmentGraph) -> dict[tuple[int, int], tu
     """The kept edges, with their missing rows and copies, between tables that *asked* is about."""
     edges = kept.standing
     concerned = np.zeros(len(asked.tables), dtype=bool)
-    concerned[_ints(asked.standing.parents)] = concerned[_ints(asked.standing.children)] = True
-    return _proven(pick(edges, np.flatnonzero(concerned[_ints(edges.parents)] & concerned[_ints(edges.children)])))
+    concerned[ints(asked.standing.parents)] = concerned[ints(asked.standing.children)] = True
+    return _proven(pick(edges, np.flatnonzero(concerned[ints(edges.parents)] & concerned[ints(edges.children)])))
 
 
 def proven_edges(scan: Scan) -> dict[tuple[int, int], tuple[int, int]]:
@@ -141,7 +138,7 @@ def proven_edges(scan: Scan) -> dict[tuple[int, int], tuple[int, int]]:
 
 
 def _proven(edges: Edges) -> dict[tuple[int, int], tuple[int, int]]:
-    some = pick(edges, np.flatnonzero(_ints(edges.missing_rows) == 0))
+    some = pick(edges, np.flatnonzero(ints(edges.missing_rows) == 0))
     pairs = zip(some.parents, some.children, strict=True)
     return dict(zip(pairs, zip(some.missing_rows, some.missing_copies, strict=True), strict=True))
 
@@ -149,14 +146,9 @@ def _proven(edges: Edges) -> dict[tuple[int, int], tuple[int, int]]:
 def columns_kept_of(kept: Kept, table: int, profiles: Sequence[TableProfile]) -> set[Token]:
     """The columns of a table that the kept edges with rows in their children speak of."""
     edges = kept.standing
-    theirs = np.flatnonzero((_ints(edges.parents) == table) | (_ints(edges.children) == table))
+    theirs = np.flatnonzero((ints(edges.parents) == table) | (ints(edges.children) == table))
     children = {edges.children[place] for place in theirs.tolist()}
     return {column.token for child in children if profiles[child].rows for column in profiles[child].schema.columns}
-
-
-def keys(edges: Edges, tables: int) -> Ints:
-    """Each edge as one number."""
-    return _ints(edges.parents) * tables + _ints(edges.children)
 
 
 @dataclass(frozen=True)
@@ -191,7 +183,7 @@ def _other_probes(old: Scan, profiles: Sequence[TableProfile]) -> Flags:
     sampled = {
         child
         for edges in (old.graph.standing, old.graph.ruled_out)
-        for child in np.unique(_ints(edges.children)[_ints(edges.check) == Check.SAMPLED]).tolist()
+        for child in np.unique(ints(edges.children)[ints(edges.check) == Check.SAMPLED]).tolist()
     }
     if sampled:
         before, now = rank_columns(old.profiles), rank_columns(profiles)
@@ -209,9 +201,9 @@ def _standing(old: Scan, fate: _Fate) -> tuple[Edges, array[int]]:
     """The standing edges that still hold, and since when."""
     assert old.graph is not None
     edges = old.graph.standing
-    parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
+    parent, child, check = ints(edges.parents), ints(edges.children), ints(edges.check)
     steady = fate.steady[parent] & fate.steady[child]
-    whole = (_ints(edges.missing_rows) == 0) & (_ints(edges.missing_copies) == 0)
+    whole = (ints(edges.missing_rows) == 0) & (ints(edges.missing_copies) == 0)
     monotone = (fate.steady | fate.grown)[parent] & (fate.steady | fate.shrunk)[child]
     holds = np.where(check == Check.SAMPLED, False, steady | (whole & monotone))
     holds |= (check == Check.SAMPLED) & steady & ~fate.resampled[child]
@@ -222,15 +214,15 @@ def _standing(old: Scan, fate: _Fate) -> tuple[Edges, array[int]]:
     no_longer_equal = (check[places] == Check.EQUAL) & ~steady[places]
     kept_check = np.where(no_longer_equal, int(Check.COMPARED), check[places])
     checked = Edges(
-        kept.parents, kept.children, _array("B", kept_check), kept.missing_rows, kept.missing_copies, kept.via
+        kept.parents, kept.children, as_array("B", kept_check), kept.missing_rows, kept.missing_copies, kept.via
     )
-    order = _order(checked)
-    return pick(checked, order), _array("I", _ints(since)[places[order]])
+    in_order = order(checked)
+    return pick(checked, in_order), as_array("I", ints(since)[places[in_order]])
 
 
 def _still_ruled_out(edges: Edges, fate: _Fate) -> Ints:
     """The pairs that are as impossible as they were, by the same count or the same sample."""
-    parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
+    parent, child, check = ints(edges.parents), ints(edges.children), ints(edges.check)
     steady = fate.steady[parent] & fate.steady[child]
     return np.flatnonzero(steady & ((check != Check.SAMPLED) | ~fate.resampled[child]))
 
@@ -239,111 +231,24 @@ def _resampled(graph: ContainmentGraph, fate: _Fate) -> Edges:
     """Pairs of tables that are the same, settled by samples that would be others today."""
     found = []
     for edges in (graph.standing, graph.ruled_out):
-        parent, child = _ints(edges.parents), _ints(edges.children)
-        sampled = _ints(edges.check) == Check.SAMPLED
+        parent, child = ints(edges.parents), ints(edges.children)
+        sampled = ints(edges.check) == Check.SAMPLED
         places = np.flatnonzero(sampled & fate.steady[parent] & fate.steady[child] & fate.resampled[child])
         found.append(_renumbered(pick(edges, places), fate))
-    both = _concatenated(*found)
+    both = concatenated(*found)
     return Edges.of(both.parents, both.children)
-
-
-def _founded(edges: Edges, since: array[int], tables: int) -> tuple[Edges, array[int], Edges]:
-    """The edges that stand by themselves or on a chain of others here; and those whose chain is broken.
-
-    An edge may have had a table between its two that is no longer between them. If two edges that were compared
-    directly lead through another table, that one takes its place; else the edge is asked again. An edge that goes
-    may break other chains, so this goes on until nothing breaks.
-    """
-    keep = np.ones(len(edges), dtype=bool)
-    via = _ints(edges.via).copy()
-    parent, child, check = _ints(edges.parents), _ints(edges.children), _ints(edges.check)
-    exact = _ints(edges.missing_copies) == 0
-    while True:
-        broken = np.flatnonzero(keep & (check == Check.IMPLIED) & ~_linked(parent, child, via, exact, keep, tables))
-        if not len(broken):
-            break
-        other = _other_ways(edges, broken, keep & (check != Check.IMPLIED), exact)
-        via[broken] = np.where(other >= 0, other, via[broken])
-        keep[broken[other < 0]] = False
-    founded = Edges(
-        edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, _array("I", via)
-    )
-    lost = Edges.of(_array("I", parent[~keep]), _array("I", child[~keep]))
-    return pick(founded, np.flatnonzero(keep)), _array("I", _ints(since)[keep]), lost
-
-
-def _linked(parent: Ints, child: Ints, via: Ints, exact: Flags, keep: Flags, tables: int) -> Flags:
-    """Whether both halves of each edge's chain are here; as bags, if the edge holds as a bag."""
-    numbers = parent * tables + child
-    sets, bags = np.sort(numbers[keep]), np.sort(numbers[keep & exact])
-
-    def there(wanted: Ints) -> Flags:
-        return np.where(exact, np.isin(wanted, bags), np.isin(wanted, sets))
-
-    return there(parent * tables + via) & there(via * tables + child)
-
-
-def _other_ways(edges: Edges, broken: Ints, direct: Flags, exact: Flags) -> Ints:
-    """For each broken edge a table between its two by direct edges alone; -1 if there is none."""
-    below: dict[int, dict[int, bool]] = {}
-    above: dict[int, dict[int, bool]] = {}
-    wanted_parents = {edges.parents[place] for place in broken.tolist()}
-    wanted_children = {edges.children[place] for place in broken.tolist()}
-    for place in np.flatnonzero(direct).tolist():
-        parent, child = edges.parents[place], edges.children[place]
-        if parent in wanted_parents:
-            below.setdefault(parent, {})[child] = bool(exact[place])
-        if child in wanted_children:
-            above.setdefault(child, {})[parent] = bool(exact[place])
-    return np.array([_between(edges, place, below, above, bool(exact[place])) for place in broken.tolist()])
-
-
-def _between(
-    edges: Edges, place: int, below: dict[int, dict[int, bool]], above: dict[int, dict[int, bool]], exact: bool
-) -> int:
-    down, up = below.get(edges.parents[place], {}), above.get(edges.children[place], {})
-    ways = [table for table in sorted(down.keys() & up.keys()) if not exact or (down[table] and up[table])]
-    return ways[0] if ways else -1
 
 
 def _renumbered(edges: Edges, fate: _Fate) -> Edges:
     """By today's numbers. A table between two that is gone becomes the edge's own child: between nothing."""
-    parents, children = fate.number[_ints(edges.parents)], fate.number[_ints(edges.children)]
-    via = fate.number[_ints(edges.via)]
+    parents, children = fate.number[ints(edges.parents)], fate.number[ints(edges.children)]
+    via = fate.number[ints(edges.via)]
     via = np.where(via < 0, children, via)
     return Edges(
-        _array("I", parents),
-        _array("I", children),
+        as_array("I", parents),
+        as_array("I", children),
         edges.check,
         edges.missing_rows,
         edges.missing_copies,
-        _array("I", via),
+        as_array("I", via),
     )
-
-
-def _concatenated(one: Edges, other: Edges) -> Edges:
-    return Edges(
-        one.parents + other.parents,
-        one.children + other.children,
-        one.check + other.check,
-        one.missing_rows + other.missing_rows,
-        one.missing_copies + other.missing_copies,
-        one.via + other.via,
-    )
-
-
-def _order(edges: Edges) -> Ints:
-    return np.lexsort((_ints(edges.children), _ints(edges.parents)))
-
-
-def _ordered(edges: Edges) -> Edges:
-    return pick(edges, _order(edges))
-
-
-def _ints(column: array[int]) -> Ints:
-    return np.asarray(column).astype(np.int64)
-
-
-def _array(code: str, column: Ints) -> array[int]:
-    kinds: dict[str, npt.DTypeLike] = {"I": np.uint32, "B": np.uint8}
-    return array(code, column.astype(kinds[code]).tobytes())
