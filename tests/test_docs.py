@@ -11,7 +11,9 @@ from r2d2.cli.main import cli
 from r2d2.cli.reference import reference
 from r2d2.cli.show import explanation_as_dict
 from r2d2.cli.show_recipe import entry_as_dict, trial_as_dict
+from r2d2.cli.show_update import finding_as_dict, update_as_dict
 from r2d2.engine.recipes import Difference
+from r2d2.finding import Finding, Likeness
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column
@@ -21,6 +23,9 @@ from r2d2.report.edges import EDGE_FIELDS
 from r2d2.report.explain import Explanation
 from r2d2.settings import declarations
 from r2d2.state.recipes import StoredRecipe
+from r2d2.steps.find_changes import Change, Changes, TableChange
+from r2d2.updating import Update
+from tests.state.scans import plain_scan
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -61,6 +66,16 @@ def test_the_json_shapes_of_recipes_are_documented_field_by_field() -> None:
         assert f'"{field}"' in page, field
     for field in ("columns", "where", "distinct", "rows"):
         assert f"`{field}`" in (DOCS / "recipes.md").read_text()
+
+
+def test_the_json_of_updates_and_findings_is_documented_field_by_field() -> None:
+    page = (DOCS / "json.md").read_text()
+    scan = plain_scan()
+    done = Update(scan, scan, Changes((), (), (TableChange("t", Change.NEW, "why"),)), 0, 0)
+    finding = Finding("p", 1, 1, (Likeness("t", 1, 1.0, True, 0),), (), (), (), "run")
+    updated, found = update_as_dict(done, "state"), finding_as_dict(finding)
+    for field in (*updated, *updated["changed"][0], *found, *found["equal"][0]):
+        assert f'"{field}"' in page, field
 
 
 @pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=lambda page: page.name)

@@ -85,7 +85,7 @@ def _nothing_or(check: Check) -> Check:
 
 _SCANS = ("scan", "demo")
 _PLANS = ("plan", "demo")
-_SPARK = (*_SCANS, "recipe", "plan")  # the commands that read rows
+_SPARK = (*_SCANS, "update", "find", "recipe", "plan")  # the commands that read rows
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Settings:
     footer_timeout: float = _setting(
         30.0,
         "seconds one file's metadata may take before its table is called unreadable",
-        commands=["scan"],
+        commands=["scan", "update", "find"],
         metavar="SECONDS",
         check=_from_to(0.1, 86_400),
     )
@@ -254,7 +254,18 @@ class Settings:
         check=_at_least(0.1),
     )
     keep_runs: int = _setting(
-        2, "how many finished scans the state folder keeps", commands=["scan"], metavar="N", check=_at_least(1)
+        2,
+        "how many finished scans the state folder keeps",
+        commands=["scan", "update"],
+        metavar="N",
+        check=_at_least(1),
+    )
+    nearest: int = _setting(
+        5,
+        "tables that lack some of the rows to name, the nearest first; 0: none, which reads less",
+        commands=["find"],
+        metavar="N",
+        check=_at_least(0),
     )
 
 

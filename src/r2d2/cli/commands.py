@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from r2d2.cli.living import find, update
 from r2d2.cli.options import settings_from, with_settings
 from r2d2.cli.recipe import recipe
 
@@ -150,4 +151,4 @@ def demo(folder: Path, as_json: bool, quiet: bool, **given: Any) -> int:
     return run_demo(folder, settings_from(given), as_json=as_json, quiet=quiet)
 
 
-ALL: tuple[click.Command, ...] = (demo, scan, edges, explain, recipe, plan, generate)
+ALL: tuple[click.Command, ...] = (demo, scan, update, edges, explain, find, recipe, plan, generate)
