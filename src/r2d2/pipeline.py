@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import Reading
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.settings import Settings
@@ -26,8 +27,12 @@ from r2d2.steps.verify_containment import verify_containment
 class Progress(Protocol):
     """Told how far a step is; the CLI draws it, tests collect it."""
 
-    def __call__(self, step: str, done: int, total: int | None) -> None:
-        """*done* of *total* (None: not known yet)."""
+    def __call__(self, step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
+        """*done* of *total* (None: not known yet), counted in *unit*; *detail* says what else is known."""
+
+
+def silent(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
+    """A progress that shows nothing, and that nobody need be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class Tools:
 
     discover: Callable[[Sequence[str], Settings, Progress], Discovery]
     profile: Callable[[Sequence[Table], Settings, Progress], Profiled]
-    content: Callable[[Scan, Settings], Content]
+    content: Callable[[Scan, Settings, Callable[[Reading], None]], Content]
 
 
 def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
@@ -87,7 +92,7 @@ def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Pro
 def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """In which pairs is a sampled row of the child not in the parent?"""
     assert scan.graph is not None
-    content = tools.content(scan, settings)
+    content = tools.content(scan, settings, _Meter("prune_by_content", progress).read)
     asked = settings.epsilon > 0
     rows = rows_to_sample(missing_share=settings.epsilon, risk=settings.delta) if asked else settings.rows
     pruned = prune_by_content(
@@ -105,9 +110,30 @@ def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pr
 def _verify_containment(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Which of what is left holds, row by row?"""
     assert scan.graph is not None
-    content = tools.content(scan, settings)
-    verified = verify_containment(scan.graph, profiles=scan.profiles, content=content, bag=scan.bag)
+    meter = _Meter("verify_containment", progress)
+    content = tools.content(scan, settings, meter.read)
+    verified = verify_containment(
+        scan.graph, profiles=scan.profiles, content=content, bag=scan.bag, settled=meter.settle
+    )
     return _noted(replace(scan, graph=verified), content)
+
+
+class _Meter:
+    """Puts together what is known of how far a step is that reads rows."""
+
+    def __init__(self, step: str, progress: Progress) -> None:
+        self._step = step
+        self._progress = progress
+        self._edges = ""
+
+    def settle(self, edges: int, total: int) -> None:
+        """So many edges are decided."""
+        self._edges = f", {edges:,} of {total:,} edges decided"
+
+    def read(self, reading: Reading) -> None:
+        """So much has been read by the job that runs."""
+        detail = f"{reading.files:,} of {reading.all_files:,} files{self._edges}"
+        self._progress(self._step, reading.bytes, reading.all_bytes, unit="bytes", detail=detail)
 
 
 def _noted(scan: Scan, content: Content) -> Scan:

@@ -62,6 +62,15 @@ def _between(least: float, most: float) -> Check:
     return lambda value: None if least <= value < most else f"must be at least {least} and below {most}"
 
 
+def _from_to(least: float, most: float) -> Check:
+    return lambda value: None if least <= value <= most else f"must be at least {least} and at most {most}"
+
+
+def _share(value: float) -> str | None:
+    """Smaller ones would take samples of millions of rows: then all of them can be compared."""
+    return None if value == 0 or 1e-6 <= value < 1 else "must be 0, or at least 0.000001 and below 1"
+
+
 def _one_of(*words: str) -> Check:
     return lambda value: None if value in words else f"must be one of {', '.join(words)}"
 
@@ -124,7 +133,7 @@ class Settings:
         "sample so many rows, drawn uniformly, that a child lacking this share of its rows is caught (with --delta)",
         commands=["scan"],
         metavar="SHARE",
-        check=_between(0, 1),
+        check=_share,
     )
     delta: float = _setting(
         0.05, "the risk that it is not (with --epsilon)", commands=["scan"], metavar="RISK", check=_between(1e-9, 1)
@@ -137,7 +146,12 @@ class Settings:
         "seconds one file's metadata may take before its table is called unreadable",
         commands=["scan"],
         metavar="SECONDS",
-        check=_at_least(0.1),
+        check=_from_to(0.1, 86_400),
+    )
+    show_values: bool = _setting(
+        False,
+        "show the values of one row that the parent lacks; reads both tables again, keeps nothing",
+        commands=["explain"],
     )
     master: str = _setting(
         "local[*]",

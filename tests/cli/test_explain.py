@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from r2d2.api import scan_lake
 from r2d2.cli.output import printable
-from tests.cli.conftest import HOSTILE, Command, Scanned
+from r2d2.report.explain import explain as explain_pair
+from r2d2.settings import Settings
+from tests.cli.conftest import HOSTILE, Command, Scanned, write
 
 
 def explain(r2d2: Command, scanned: Scanned, parent: str, child: str) -> dict[str, Any]:
@@ -19,7 +23,8 @@ def explain(r2d2: Command, scanned: Scanned, parent: str, child: str) -> dict[st
 
 def test_json_has_exactly_these_keys(r2d2: Command, scanned: Scanned) -> None:
     answer = explain(r2d2, scanned, "sales", "extract.parquet")
-    assert list(answer) == ["parent", "child", "verdict", "because", "trail"]
+    assert list(answer) == ["parent", "child", "verdict", "because", "trail", "missing_row"]
+    assert answer["missing_row"] is None, "values are shown only if asked for"
     assert all(list(evidence) == ["check", "verdict", "because"] for evidence in answer["trail"])
     last = answer["trail"][-1]
     assert (answer["verdict"], answer["because"]) == (last["verdict"], last["because"])
@@ -113,3 +118,12 @@ def test_what_was_typed_and_what_is_near_are_shown_harmless(r2d2: Command, scann
 def test_a_table_and_itself_are_no_pair(r2d2: Command, scanned: Scanned) -> None:
     done = r2d2("explain", "--state", scanned.state, "sales", "./sales/")
     assert done.code == 2 and "are the same table" in done.err
+
+
+def test_a_pair_is_explained_where_no_edge_stands(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "lake" / "a.parquet", x=[1, 3])
+    write(tmp_path / "lake" / "b.parquet", x=[2])
+    scan = scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=spark)
+    assert scan.graph is not None and len(scan.graph) == 0
+    answer = explain_pair(scan, parent="a.parquet", child="b.parquet")
+    assert answer.trail[-1].check == "verify_containment" and answer.because.startswith("1 of the child's 1 rows")

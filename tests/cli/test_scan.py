@@ -311,3 +311,10 @@ def test_help_comes_within_a_second() -> None:
 @pytest.mark.parametrize("kind", ["unreadable", "unsupported", "notice"])
 def test_only_what_is_unreadable_needs_a_look(kind: str) -> None:
     assert Problem("t", "because", kind=kind).needs_a_look == (kind == "unreadable")
+
+
+def test_a_scan_of_nothing_leaves_no_state_behind(r2d2: Command, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    done = r2d2("scan", tmp_path / "lake", "--state", tmp_path / "state")
+    assert done.code == 2 and "no table under" in done.err
+    assert not (tmp_path / "state").exists()

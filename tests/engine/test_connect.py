@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +77,7 @@ def test_ctrl_c_ends_the_job_and_not_the_session(kind: str, theirs: Any, spark: 
         yield from batches
 
     def job() -> Any:
-        threading.Timer(5, signal.raise_signal, [signal.SIGINT]).start()
+        threading.Timer(5, os.kill, [os.getpid(), signal.SIGINT]).start()
         return session.range(2, numPartitions=2).mapInArrow(sleep, "id long").collect()
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -87,6 +89,40 @@ def test_ctrl_c_ends_the_job_and_not_the_session(kind: str, theirs: Any, spark: 
     begun = time.monotonic()
     assert session.range(10).count() == 10  # both cores were taken
     assert time.monotonic() - begun < 60
+
+
+def test_ctrl_c_ends_a_scan_with_130(remote: str, lake_of_many_files: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "r2d2.cli.main", "scan", lake_of_many_files, "--remote", remote]
+    with open(tmp_path / "err", "wb") as err:
+        scan = subprocess.Popen([*command, "--state", tmp_path / "state"], stdout=err, stderr=err)
+    try:
+        wait_for(lambda: "step 2" in (tmp_path / "err").read_text() or scan.poll() is not None)
+        time.sleep(3)
+        scan.send_signal(signal.SIGINT)
+        assert scan.wait(60) == 130
+    finally:
+        scan.kill()
+        scan.wait()
+    lines = (tmp_path / "err").read_text().splitlines()
+    assert lines[-1] == "r2d2: interrupted; the state is as it was before"
+    assert all(line.startswith("r2d2: ") for line in lines)
+
+
+@pytest.fixture
+def lake_of_many_files(tmp_path: Path) -> Path:
+    write_two_tables(tmp_path / "many")
+    content = (tmp_path / "many" / "all.parquet").read_bytes()
+    (tmp_path / "many" / "table").mkdir()
+    for number in range(20_000):
+        (tmp_path / "many" / "table" / f"part-{number}.parquet").write_bytes(content)
+    return tmp_path / "many"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
 
 
 def test_a_server_that_is_not_there_is_told_at_once_and_without_the_token() -> None:

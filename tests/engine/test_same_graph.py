@@ -112,6 +112,31 @@ def test_on_a_cluster_that_loses_a_worker_in_the_middle_of_the_comparison(
     assert edges_of(open_state(state).scan) == expected
 
 
+def test_a_cluster_that_has_lost_all_its_workers_is_told_in_words(
+    cluster: Cluster, bare_python: str, lake: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "r2d2.cli.main", "scan", lake, "--state", tmp_path / "state", "--quiet"]
+    options = ["--master", cluster.url, "--worker-timeout", "5"]
+    with open(tmp_path / "err", "wb") as err:
+        scan = subprocess.Popen([*command, *options], env=driver_environment(bare_python), stdout=err, stderr=err)
+    try:
+        alive = [worker for worker in cluster.workers if processes_of(worker.pid)]
+        wait_for(lambda: any(executors_of(worker.pid) for worker in alive) or scan.poll() is not None)
+        for worker in alive:
+            end_session(worker)
+        assert scan.wait(120) == 2, (tmp_path / "err").read_text()
+    finally:
+        scan.kill()
+        scan.wait()
+    lines = (tmp_path / "err").read_text().splitlines()
+    assert lines[0] == "r2d2: no worker of the cluster has answered for 5 seconds"
+    assert lines[1].startswith("Hint: ") and len(lines) == 2
+
+
+def executors_of(worker: int) -> list[int]:
+    return [n for n, line in processes_of(worker).items() if "CoarseGrainedExecutorBackend" in line]
+
+
 def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not condition():

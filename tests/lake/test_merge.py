@@ -15,7 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.errors import TableError
-from r2d2.lake.merge import ColumnProfile, FileRows, FilesProfile, from_json, merge_files, to_json
+from r2d2.lake.merge import (
+    ColumnProfile,
+    FileRows,
+    FilesProfile,
+    from_json,
+    merge_files,
+    require_one_table,
+    to_json,
+)
 from r2d2.lake.parquet import read_footer
 from r2d2.model.profile import ColumnStats, Value
 from r2d2.model.schema import Token, kind_of
@@ -158,11 +166,69 @@ def test_a_clash_names_the_column_both_types_and_both_files() -> None:
 
 
 def test_files_without_a_common_column_are_not_one_table() -> None:
+    several = [profile("b.parquet", y=("int64", ColumnStats())), profile("a.parquet", x=("int64", ColumnStats()))]
     with pytest.raises(TableError) as caught:
-        merge_files(
-            [profile("a.parquet", x=("int64", ColumnStats())), profile("b.parquet", y=("int64", ColumnStats()))]
-        )
+        require_one_table(merge_files(several))
     assert str(caught.value.args[0]) == "its files a.parquet and b.parquet have no column in common"
+
+
+def islands_by_hand(columns: list[set[str]]) -> int:
+    """How many groups of files hang together: spread out from one file as far as it goes, then from another."""
+    left = [names for names in columns if names]
+    groups = 0
+    while left:
+        groups += 1
+        reached = left.pop()
+        while touching := [names for names in left if names & reached]:
+            reached = reached.union(*touching)
+            left = [names for names in left if names not in touching]
+    return groups
+
+
+def verdict(profile: FilesProfile) -> str:
+    try:
+        require_one_table(profile)
+    except TableError as error:
+        return str(error.args[0])
+    return ""
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdef"), max_size=3), min_size=1, max_size=6), st.data())
+def test_whether_files_hang_together_does_not_depend_on_their_order(
+    columns: list[set[str]], dice: st.DataObject
+) -> None:
+    known = ("int64", ColumnStats())
+    files = [profile(f"{n}.parquet", **dict.fromkeys(sorted(names), known)) for n, names in enumerate(columns)]
+    merged = merge_in_any_order([from_json(to_json(file)) for file in files], dice)
+    assert from_json(to_json(merged)) == merged
+    assert len(merged.islands) == islands_by_hand(columns)
+    other = merge_in_any_order(files, dice)
+    assert verdict(merged) == verdict(other)
+    assert bool(verdict(merged)) == (len(merged.islands) > 1)
+
+
+NUMBERS = ("int8", "int64", "uint8", "uint64", "decimal(9,2)", "decimal(20,5)", "float32", "float64", "null")
+
+
+@pytest.mark.parametrize(
+    ("types", "named"),
+    [
+        (("int64", "uint8"), "int64"),
+        (("uint64", "int64"), "uint64"),
+        (("decimal(9,2)", "decimal(20,5)"), "decimal(20,5)"),
+        (("int64", "float32"), "float32"),
+    ],
+)
+def test_the_wider_type_names_the_column(types: tuple[str, str], named: str) -> None:
+    for order in (types, types[::-1]):
+        merged = merge_files([profile(f"{n}.parquet", x=(kind, ColumnStats())) for n, kind in enumerate(order)])
+        assert merged.columns["x",].type_name == named
+
+
+@given(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=5), st.data())
+def test_the_name_of_a_type_does_not_depend_on_the_order(types: list[str], dice: st.DataObject) -> None:
+    files = [profile(f"{n}.parquet", x=(kind, ColumnStats())) for n, kind in enumerate(types)]
+    assert said(merge_in_any_order(files, dice)) == said(merge_in_any_order(files, dice))
 
 
 def test_a_file_without_columns_joins_any() -> None:

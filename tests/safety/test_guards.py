@@ -187,6 +187,13 @@ def an_empty_table() -> bool:
     return is_deleted(world, resealed(world, entries=(entry,)))
 
 
+def a_file_that_nobody_read() -> bool:
+    world = memory_world(["a/small"])
+    world.files.put("a/small/_notes.txt", b"the only copy")
+    child = tables.see_table(world.files, "a/small", "a/small", data=["part-0.rows", "day=1/part-1.rows"])
+    return is_deleted(world, resealed(world, entries=(replace(world.plan.entries[0], child=child),)))
+
+
 # --- tables
 
 
@@ -451,6 +458,7 @@ GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_deleted_parent": a_parent_that_is_deleted,
     "refuse_pinned_child": a_child_that_is_pinned,
     "refuse_empty": an_empty_table,
+    "refuse_unread": a_file_that_nobody_read,
     "refuse_unexplained": content_that_nobody_read,
     "refuse_other_content": bytes_that_changed_under_the_same_size_and_time,
     "refuse_moving_target": a_writer_right_before_the_commit,

@@ -71,7 +71,7 @@ class World:
             return drill(lake, rebuilder=self.rebuilder)
 
     def purge(self, files: Any = None) -> tuple[Purge, ...]:
-        self.later = MONTH
+        self.later += MONTH
         with self.lake(files) as lake:
             return purge(lake)
 
@@ -84,7 +84,7 @@ class World:
             pass
 
     def rows_at(self, location: str) -> Rows:
-        seen = see_table(self.files, location, location, bookkeeping=frozenset(["_SUCCESS"]))
+        seen = see_table(self.files, location, location)
         return self.rebuilder.rows(placed(self.files, seen, location))
 
     def make_plan(self, plan_id: str, children: Iterable[str] = tuple(CHILDREN), **changes: Any) -> Plan:
@@ -148,7 +148,7 @@ def make_plan(files: Any, rebuilder: Rebuilder, plan_id: str, children: Iterable
 
 
 def _see(files: Any, location: str) -> Any:
-    return see_table(files, location, location, bookkeeping=frozenset(["_SUCCESS"]))
+    return see_table(files, location, location)
 
 
 def memory_world(children: Iterable[str] = tuple(CHILDREN)) -> World:

@@ -387,3 +387,20 @@ def test_the_key_is_private_stable_and_each_states_own(tmp_path: Path) -> None:
     save(tmp_path / "a", plain_scan(mark=1))
     assert StateStore(tmp_path / "a").key() == key
     assert key.hex() not in (StateStore(tmp_path / "a").newest / "run.json").read_text()
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_folder_made_for_a_scan_that_failed_goes_again(tmp_path: Path, failure: type[BaseException]) -> None:
+    with pytest.raises(failure), StateStore(tmp_path / "a" / "b").locked():
+        raise failure
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_was_there_stays_and_so_does_what_was_in_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError), StateStore(tmp_path).locked():
+        raise ValueError
+    assert tmp_path.is_dir() and not list(tmp_path.iterdir())
+    before = save(tmp_path, plain_scan(mark=1), keep=1)
+    with pytest.raises(ValueError), StateStore(tmp_path).locked():
+        raise ValueError
+    assert StateStore(tmp_path).load().run == before.run

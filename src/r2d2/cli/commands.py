@@ -64,12 +64,14 @@ def edges(form: str, everything: bool, as_json: bool, quiet: bool, **given: Any)
 @_QUIET
 def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Say why CHILD is, may be or cannot be contained in PARENT."""
+    from r2d2.api import explain_pair
     from r2d2.cli.show import show_explanation
-    from r2d2.report.explain import explain as explain_pair
     from r2d2.state.store import StateStore
 
-    found = StateStore(settings_from(given).state).load()
-    show_explanation(explain_pair(found, parent=parent, child=child), as_json=as_json)
+    settings = settings_from(given)
+    found = StateStore(settings.state).load()
+    explanation = explain_pair(found, parent=parent, child=child, show_values=settings.show_values)
+    show_explanation(explanation, as_json=as_json)
     return 0
 
 

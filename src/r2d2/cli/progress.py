@@ -1,13 +1,14 @@
-"""Progress on stderr: a moving line on a terminal, one plain line per step elsewhere, nothing when quiet."""
+"""Progress on stderr: a moving line on a terminal, plain lines now and then elsewhere, nothing when quiet."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from r2d2.cli.output import console
-from r2d2.pipeline import STEPS, Progress
+from r2d2.cli.output import bytes_for_people, console
+from r2d2.pipeline import STEPS, Progress, silent
 
 _SAYS = {
     "discover": "looking for tables",
@@ -15,20 +16,21 @@ _SAYS = {
     "build_schema_graph": "comparing schemas",
     "prune_by_minmax": "comparing ranges and nulls",
     "prune_by_content": "looking for sampled rows",
-    "verify_containment": "comparing every row of what is left",
+    "verify_containment": "comparing every row",
 }
+SECONDS_BETWEEN_LINES = 30.0
 
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Progress]:
     """A progress to hand to the pipeline."""
     if quiet:
-        yield lambda step, done, total: None
+        yield silent
     elif sys.stderr.isatty():
         with _bar() as progress:
             yield progress
     else:
-        yield _plain
+        yield PlainLines()
 
 
 @contextmanager
@@ -43,38 +45,76 @@ def counted(what: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], Non
         yield lambda done, total, name: show(what, done, total)
 
 
-def _plain(step: str, done: int, total: int | None) -> None:
-    if total is None and done == 0:
+def amount(done: int, total: int | None, unit: str = "") -> str:
+    """How much is done, in words.
+
+    >>> amount(3, 7), amount(1_200_000, 4_500_000_000, "bytes"), amount(1200, None, "files")
+    ('3 of 7', '1.2 MB of 4.5 GB', '1,200 files')
+    """
+    if unit == "bytes":
+        shown_done, shown_total, unit = bytes_for_people(done), bytes_for_people(total or 0), ""
+    else:
+        shown_done, shown_total = f"{done:,}", f"{total or 0:,}"
+    return " ".join(filter(None, (shown_done, "" if total is None else f"of {shown_total}", unit)))
+
+
+class PlainLines:
+    """One line for each step, and in a long one another now and then."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._step = ""
+        self._said = 0.0  # when the last line was printed
+        self._begun = 0.0  # when the job began that is being reported
+        self._done = 0
+
+    def __call__(self, step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
+        """Print a line if it is time."""
+        now = self._clock()
+        if step != self._step:
+            self._say(step, _SAYS.get(step, step))
+            self._step, self._said, self._begun = step, now, now
+        if done < self._done or done == 0:
+            self._begun = now  # another job of the same step
+        self._done = done
+        if unit and total and now - self._said >= SECONDS_BETWEEN_LINES:
+            self._say(step, ", ".join(filter(None, (amount(done, total, unit), detail, self._left(now, done, total)))))
+            self._said = now
+
+    def _left(self, now: float, done: int, total: int) -> str:
+        seconds = (now - self._begun) * (total - done) / done if done else 0
+        return f"about {seconds:,.0f} s left" if seconds >= 1 else ""
+
+    def _say(self, step: str, what: str) -> None:
         number = [s.name for s in STEPS].index(step) + 1
-        print(f"r2d2: step {number}, {_SAYS.get(step, step)}", file=sys.stderr, flush=True)
+        print(f"r2d2: step {number}, {what}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _bar() -> Iterator[Progress]:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.progress import (
-        Progress as Bar,
-    )
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.table import Column
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=10),
+        TimeElapsedColumn(Column(no_wrap=True, min_width=7)),
+        TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
+        TextColumn("{task.fields[amount]}", markup=False),  # the last: what a narrow terminal cuts off
     )
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
-        tasks: dict[str, object] = {}
+        tasks: dict[str, tuple[object, int]] = {}  # by step, its bar and how far it was
 
-        def show(step: str, done: int, total: int | None) -> None:
-            if step not in tasks:
-                tasks[step] = bar.add_task(_SAYS.get(step, step), total=total)
-            bar.update(tasks[step], completed=done, total=total)  # type: ignore[arg-type]
+        def show(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
+            text = ", ".join(filter(None, (amount(done, total, unit), detail)))
+            task, before = tasks.get(step, (None, 0))
+            if task is None:
+                task = bar.add_task(_SAYS.get(step, step), total=total, amount=text)
+            elif done < before:  # another job of the same step: its speed is another
+                bar.reset(task, total=total, amount=text)  # type: ignore[arg-type]
+            tasks[step] = task, done
+            bar.update(task, completed=done, total=total, amount=text)  # type: ignore[arg-type]
 
         yield show

@@ -21,7 +21,7 @@ from r2d2.cli.output import (
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.report.edges import EDGE_FIELDS, EdgeRow, as_dict
-from r2d2.report.explain import Explanation
+from r2d2.report.explain import Explanation, MissingRow
 from r2d2.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _STEPS = {
     "verify_containment": "proven, row by row",
 }
 _MOST_PROBLEMS = 20
+_LONGEST_VALUE = 200
 
 
 def show_scan(scan: Scan, *, state: str, as_json: bool) -> None:
@@ -142,16 +143,37 @@ def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
     out.print(printable(f"{explanation.child} {says} {explanation.parent}"), markup=False, style="bold")
     for evidence in explanation.trail:
         out.print(printable(f"  {evidence.check}: {evidence.verdict}, {evidence.because}"), markup=False)
+    if explanation.missing_row is not None:
+        _show_missing_row(explanation.missing_row)
+
+
+def _show_missing_row(row: MissingRow) -> None:
+    """One line for each column; a value may hold anything, so control characters are escaped (HAZARDS 34)."""
+    out = console()
+    if not row.values:
+        out.print("  no row of the child is missing in the parent")
+        return
+    out.print("  a row of the child that is not in the parent:")
+    for column, value in row.values:
+        out.print(printable(f"    {column}: {_cut(value)}"), markup=False)
+
+
+def _cut(value: str | None) -> str:
+    if value is None:
+        return "NULL"
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}… ({len(value):,} characters)"
 
 
 def explanation_as_dict(explanation: Explanation) -> Mapping[str, Any]:
     """The JSON shape of `r2d2 explain --json`."""
+    row = explanation.missing_row
     return {
         "parent": explanation.parent,
         "child": explanation.child,
         "verdict": str(explanation.verdict),
         "because": explanation.because,
         "trail": [asdict(evidence) | {"verdict": str(evidence.verdict)} for evidence in explanation.trail],
+        "missing_row": None if row is None else [{"column": name, "value": value} for name, value in row.values],
     }
 
 

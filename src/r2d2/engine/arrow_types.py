@@ -59,12 +59,13 @@ def cast_column(column: pa.ChunkedArray, wanted: Column, same: bool) -> pa.Chunk
     kind = arrow_type(wanted.type_name)
     if kind is None:
         raise TableError(f"column {wanted} cannot be cast to {wanted.type_name}")
-    if pa.types.is_null(kind):
-        if column.null_count < len(column):
-            raise TableError(f"column {wanted} holds values, the child's has none")
-        return pa.chunked_array([pa.nulls(len(column))])
+    if column.null_count == len(column):  # a NULL is the same NULL in any type
+        return pa.chunked_array([pa.nulls(len(column), kind)])
     try:
-        return _readable(column).cast(kind)
+        readable = _readable(column)
+        if pa.types.is_integer(readable.type) and pa.types.is_decimal(kind):  # Arrow asks for room for every integer
+            readable = readable.cast(pa.decimal256(76, max(0, kind.scale)))
+        return readable.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise TableError(f"column {wanted} cannot be cast to {wanted.type_name} ({error})") from error
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from r2d2.engine.beacon import Address, reporting
 from r2d2.engine.cluster import parallelism
 from r2d2.engine.exchange import exchange_folder, receive, send
 from r2d2.engine.hash_slices import NOTE, Block, Hashing, Piece, block_bundle
@@ -40,6 +41,7 @@ def compare_tables(
     edges: Mapping[int, Sequence[Pair]],
     hashing: Hashing,
     per_task: float,
+    report_to: Address | None = None,
 ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
     """Missing rows and copies of every edge, by projection number, and the tasks' notes: fingerprints and failures."""
 
@@ -48,7 +50,8 @@ def compare_tables(
         rows = bundles_of(pieces, cores=cores, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
         work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
         with exchange_folder(spark) as folder:
-            blocks = work.mapInArrow(travelling(spark, _pack(hashing, folder)), _BLOCKS)
+            packing = reporting(_pack(hashing, folder), report_to)
+            blocks = work.mapInArrow(travelling(spark, packing), _BLOCKS)
             groups = blocks.repartition(2 * cores, "projection", "part").groupBy("projection", "part")
             return groups.applyInArrow(travelling(spark, _count(edges)), _COUNTS).collect()
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from r2d2.engine.beacon import Address, listen
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
 from r2d2.engine.failures import WORKER_DIED
 from r2d2.engine.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
 from r2d2.engine.tasks import run_tasks
+from r2d2.model.progress import Reading
 from r2d2.model.schema import Column, Token
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class Content:
     hashing: Hashing
     find_deadly: FindDeadly
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
+    report: Callable[[Reading], None] | None = None  # told how far the running job is
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
@@ -138,8 +141,13 @@ class Content:
             return {}, {}
         counts, notes = self._survive(
             pieces,
-            lambda alive: compare_tables(
-                self.spark(), alive, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK
+            lambda alive, report_to: compare_tables(
+                self.spark(),
+                alive,
+                edges=edges,
+                hashing=self.hashing,
+                per_task=BYTES_PER_TASK,
+                report_to=report_to,
             ),
         )
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -183,12 +191,13 @@ class Content:
             return
         answers = self._survive(
             pieces,
-            lambda alive: run_tasks(
+            lambda alive, report_to: run_tasks(
                 self.spark(),
                 alive,
                 task=partial(task, hashing=self.hashing),
                 weight=lambda piece: piece["slice"]["bytes"] + 1,
                 per_task=BYTES_PER_TASK,
+                report_to=report_to,
             ),
         )
         for answer in map(json.loads, answers):
@@ -197,10 +206,10 @@ class Content:
             else:
                 yield answer
 
-    def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece]], Answer]) -> Answer:
+    def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
         """Run a job; if a damaged file kills its worker, find the file, and run the job without that table."""
         try:
-            return job(pieces)
+            return self._watched(pieces, job)
         except Exception as error:
             if WORKER_DIED not in str(error.__cause__ or error):
                 raise
@@ -208,7 +217,17 @@ class Content:
             if not deadly:
                 raise
             self._note({"table": pieces[n]["table"], "failed": why, "hint": ""} for n, why in deadly.items())
-            return job([piece for piece in pieces if piece["table"] not in self.failed])
+            return self._watched([piece for piece in pieces if piece["table"] not in self.failed], job)
+
+    def _watched(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
+        """Run a job; meanwhile, say how far it is if someone asked."""
+        report = self.report
+        if report is None:
+            return job(pieces, None)
+        size = sum(piece["slice"]["bytes"] for piece in pieces)
+        report(Reading(0, len(pieces), 0, size))
+        with listen(self.spark(), lambda done: report(Reading(done.pieces, len(pieces), done.bytes, size))) as address:
+            return job(pieces, address)
 
     def _note(self, failures: Iterable[Mapping[str, Any]]) -> None:
         for failure in failures:

@@ -15,6 +15,7 @@ from r2d2.engine.kernels import Fingerprint, NotComparable, block_of, fingerprin
 from r2d2.engine.kernels.mixing import Hashes, Words
 from r2d2.errors import TableError
 from r2d2.model.schema import Token, spell
+from r2d2.ticks import tick
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +52,9 @@ class Hashing:
 
     def columns(self, piece: Piece, projections: Iterable[Sequence[Token]]) -> Columns:
         """The columns of a slice that the projections need."""
-        return self.read(piece["slice"], {token for projection in projections for token in projection})
+        columns = self.read(piece["slice"], {token for projection in projections for token in projection})
+        tick(piece["slice"]["bytes"])
+        return columns
 
 
 def _tokens(listed: Iterable[Sequence[str]]) -> list[Token]:

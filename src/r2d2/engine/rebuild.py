@@ -76,9 +76,11 @@ def rebuild_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str
             continue
         for asked in recipes_here:
             try:
-                sums["recipe", asked.number] += asked.carried_out(columns, piece, hashing)
+                made = asked.carried_out(columns, piece, hashing)
             except TableError as error:  # this recipe cannot be carried out; the table itself can be read
                 yield json.dumps({"recipe": asked.number, "wrong": str(error.args[0])})
+            else:
+                sums["recipe", asked.number] += made
     for (kind, number), total in sums.items():
         yield json.dumps({kind: number, "sum": [total.rows, total.first, total.second]})
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from r2d2.engine.content import BYTES_PER_TASK, WORKER_DIED, Content
+from r2d2.engine.content import BYTES_PER_TASK, Content
 from r2d2.engine.differ import differ_bundle
+from r2d2.engine.failures import WORKER_DIED
 from r2d2.engine.hash_slices import Piece
 from r2d2.engine.rebuild import distinct_bundle, rebuild_bundle
 from r2d2.engine.search_recipes import FindBoxes, search_bundle

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.beacon import Address, reporting
 from r2d2.engine.cluster import parallelism
 from r2d2.engine.job import run_job
 from r2d2.engine.travel import travelling
@@ -23,17 +24,25 @@ Task = Callable[[Any], Iterable[str]]  # from a bundle's pieces to the answers a
 Weight = Callable[[Any], float]
 
 
-def run_tasks(spark: SparkSession, pieces: Sequence[Any], *, task: Task, weight: Weight, per_task: float) -> list[str]:
+def run_tasks(
+    spark: SparkSession,
+    pieces: Sequence[Any],
+    *,
+    task: Task,
+    weight: Weight,
+    per_task: float,
+    report_to: Address | None = None,
+) -> list[str]:
     """`task(bundle)` over bundles of about *per_task* weight, at least one for each core; all answers, in any order.
 
-    Pieces must be plain JSON values.
+    Pieces must be plain JSON values. What the task ticks is told to *report_to*.
     """
 
     def run() -> list[str]:
         rows = bundles_of(pieces, cores=parallelism(spark), weight=weight, per_task=per_task)
         spread = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
-        answers = spread.mapInArrow(travelling(spark, _over_arrow(task)), "answer string")
-        return [row.answer for row in answers.collect()]
+        function = travelling(spark, reporting(_over_arrow(task), report_to))
+        return [row.answer for row in spread.mapInArrow(function, "answer string").collect()]
 
     return run_job(spark, run) if pieces else []
 

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import PurePath
 
 from r2d2.errors import TableError
 from r2d2.model.profile import ColumnStats
@@ -32,11 +31,15 @@ class FileRows:
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """A column over some files: its type, where that was seen first, and its statistics."""
+    """A column over some files: its type, the first file by name that has it so, and its statistics."""
 
     type_name: str
     seen_in: str
     stats: ColumnStats
+
+
+Island = frozenset[Token]
+"""The columns of files that hang together: each has a column in common with another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,14 @@ class FilesProfile:
 
     files: tuple[FileRows, ...]
     columns: Mapping[Token, ColumnProfile]
+    apart: tuple[Island, ...] = ()  # if the files do not all hang together
+
+    @property
+    def islands(self) -> tuple[Island, ...]:
+        """The columns by whose files hang together: one island as a rule, none where there are no columns."""
+        if self.apart or not self.columns:
+            return self.apart
+        return (frozenset(self.columns),)
 
     @property
     def rows(self) -> int:
@@ -53,19 +64,39 @@ class FilesProfile:
 
 
 def merge_files(profiles: Iterable[FilesProfile]) -> FilesProfile:
-    """One profile of all the files; TableError where they cannot belong to one table (HAZARDS 9)."""
+    """One profile of all the files; TableError where a column of theirs cannot be one (HAZARDS 9).
+
+    Whether they hang together shows when all are there: see `require_one_table`.
+    """
     return reduce(_merge, profiles)
 
 
-def _merge(one: FilesProfile, other: FilesProfile) -> FilesProfile:
-    if one.columns.keys().isdisjoint(other.columns) and one.columns and other.columns:
-        first, second = (PurePath(profile.files[0].path).name for profile in (one, other))
+def require_one_table(profile: FilesProfile) -> FilesProfile:
+    """The profile of all files of a table; TableError where some have nothing to do with the others."""
+    if len(profile.islands) > 1:
+        first, second, *_ = sorted(min(profile.columns[token].seen_in for token in i) for i in profile.islands)
         raise TableError(
             f"its files {first} and {second} have no column in common",
             hint="these look like several tables in one folder: move each into its own",
         )
+    return profile
+
+
+def _merge(one: FilesProfile, other: FilesProfile) -> FilesProfile:
     tokens = [*one.columns, *(token for token in other.columns if token not in one.columns)]
-    return FilesProfile((*one.files, *other.files), {token: _merge_column(token, one, other) for token in tokens})
+    columns = {token: _merge_column(token, one, other) for token in tokens}
+    return FilesProfile((*one.files, *other.files), columns, _apart(one, other))
+
+
+def _apart(one: FilesProfile, other: FilesProfile) -> tuple[Island, ...]:
+    """The islands of both, if they do not become one."""
+    if not one.apart and not other.apart and not one.columns.keys().isdisjoint(other.columns):
+        return ()
+    islands: list[Island] = []
+    for island in (*one.islands, *other.islands):
+        touching = [known for known in islands if not known.isdisjoint(island)]
+        islands = [*(known for known in islands if known.isdisjoint(island)), island.union(*touching)]
+    return tuple(sorted(islands, key=min)) if len(islands) > 1 else ()
 
 
 def _merge_column(token: Token, one: FilesProfile, other: FilesProfile) -> ColumnProfile:
@@ -78,7 +109,7 @@ def _merge_column(token: Token, one: FilesProfile, other: FilesProfile) -> Colum
         return ColumnProfile(there.type_name, there.seen_in, there.stats._replace(nulls=nulls))
     type_name = _common_type(token, a, b)
     stats = _merge_stats(a.stats, one.rows, b.stats, other.rows)
-    return ColumnProfile(type_name, a.seen_in if type_name == a.type_name else b.seen_in, stats)
+    return ColumnProfile(type_name, min(c.seen_in for c in (a, b) if c.type_name == type_name), stats)
 
 
 def _common_type(token: Token, a: ColumnProfile, b: ColumnProfile) -> str:
@@ -95,12 +126,18 @@ def _common_type(token: Token, a: ColumnProfile, b: ColumnProfile) -> str:
     return max(a.type_name, b.type_name, key=_width)
 
 
-def _width(type_name: str) -> tuple[int, int, str]:
-    """Orders the types of one kind so that the wider names a column that has both."""
-    ranks = {"int": 0, "uint": 1, "decimal": 2, "float": 3}
+def _width(type_name: str) -> tuple[int, tuple[int, ...], str]:
+    """Orders the types of one kind so that the wider names a column that has both.
+
+    >>> sorted(["float32", "uint8", "int64", "decimal(20,5)", "int8", "decimal(9,2)"], key=_width)
+    ['int8', 'uint8', 'int64', 'decimal(9,2)', 'decimal(20,5)', 'float32']
+    """
+    ranks = {"int": 0, "uint": 0, "decimal": 1, "float": 2}
     word = type_name.rstrip("0123456789").partition("(")[0]
-    bits = type_name.removeprefix(word)
-    return ranks.get(word, 0), int(bits) if bits.isdigit() else 0, type_name
+    if word not in ranks:
+        return 0, (), type_name
+    sizes = tuple(int(number) for number in type_name.removeprefix(word).strip("()").split(","))
+    return ranks[word], (sizes[0] - 1,) if word == "int" else sizes, type_name  # one bit of an int is its sign
 
 
 def _merge_stats(a: ColumnStats, a_rows: int, b: ColumnStats, b_rows: int) -> ColumnStats:
@@ -127,12 +164,13 @@ def to_json(profile: FilesProfile) -> str:
         [token, c.type_name, c.seen_in, c.stats.nulls, to_text(c.stats.low), to_text(c.stats.high), *c.stats[3:]]
         for token, c in profile.columns.items()
     ]
-    return json.dumps([files, columns])
+    apart = [sorted(island) for island in profile.apart]
+    return json.dumps([files, columns, apart])
 
 
 def from_json(text: str) -> FilesProfile:
     """The profile that `to_json` wrote."""
-    files, columns = json.loads(text)
+    files, columns, apart = json.loads(text)
     return FilesProfile(
         tuple(FileRows(path, tuple((rows, size) for rows, size in groups)) for path, groups in files),
         {
@@ -141,4 +179,5 @@ def from_json(text: str) -> FilesProfile:
             )
             for token, type_name, seen_in, nulls, low, high, low_exact, high_exact in columns
         },
+        tuple(frozenset(map(tuple, island)) for island in apart),
     )

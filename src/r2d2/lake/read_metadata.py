@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 from r2d2.errors import TableError
 from r2d2.lake.guarded import guarded_map
-from r2d2.lake.merge import FilesProfile, from_json, merge_files, to_json
+from r2d2.lake.merge import FilesProfile, from_json, merge_files, require_one_table, to_json
 from r2d2.lake.source import source_named
 from r2d2.model.table import Problem, Table
+from r2d2.ticks import tick
 
 FILES_PER_PIECE = 256
 FILES_PER_TASK = 512  # a task costs a tenth of a second, a footer about a millisecond
@@ -63,6 +64,7 @@ def read_bundle(bundle: Sequence[Piece], *, timeout_seconds: float) -> Iterator[
     found: defaultdict[int, list[FilesProfile]] = defaultdict(list)
     failed: dict[int, tuple[str, str]] = {}
     for outcome in guarded_map(_read, jobs, timeout_seconds=timeout_seconds):
+        tick(0)
         number = outcome.item[0]
         if outcome.because:
             failed.setdefault(number, (outcome.because, outcome.hint))
@@ -80,13 +82,14 @@ def _read(job: tuple[int, str, str]) -> str:
 
 
 def _merged(
-    found: Mapping[int, Sequence[FilesProfile]], failed: dict[int, tuple[str, str]]
+    found: Mapping[int, Sequence[FilesProfile]], failed: dict[int, tuple[str, str]], *, whole: bool = False
 ) -> Iterator[tuple[int, FilesProfile]]:
-    """One profile per table; a table whose files contradict one another joins the failed."""
+    """One profile per table; a table whose files contradict one another joins the failed. *whole*: all are there."""
     for number, profiles in found.items():
         if number not in failed:
             try:
-                yield number, merge_files(profiles)
+                merged = merge_files(profiles)
+                yield number, require_one_table(merged) if whole else merged
             except TableError as error:
                 failed[number] = str(error.args[0]), error.hint
 
@@ -100,6 +103,6 @@ def _gather(tables: Sequence[Table], answers: Sequence[str]) -> tuple[dict[str, 
             failed.setdefault(number, (failure[0], failure[1]))
         else:
             found[number].append(from_json(profile))
-    metadata = {tables[number].name: merged for number, merged in _merged(found, failed)}
+    metadata = {tables[number].name: merged for number, merged in _merged(found, failed, whole=True)}
     problems = [Problem(tables[n].name, because, hint=hint) for n, (because, hint) in sorted(failed.items())]
     return metadata, problems

@@ -1,4 +1,4 @@
-"""A graph with prices, and what was chosen to go from it. Edges are columns, so that a million of them are three arrays."""
+"""A graph with prices, and what was chosen to go from it. Edges are columns: a million of them are three arrays."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from enum import StrEnum
 class PricedGraph:
     """What keeping each table costs, and rebuilding it from each of its candidate parents (section 5.1).
 
-    All costs are for one billing period, in one currency. An edge is here only if its recipe is known and it is fast enough.
+    All costs are for one billing period, in one currency. Only edges with a known recipe that is fast enough belong
+    here.
 
     >>> graph = PricedGraph(
-    ...     ("all", "copy"), array("d", [5, 5]), array("I", [0]), array("I", [1]), array("d", [1]), {0: "it is protected"}
+    ...     ("all", "copy"), array("d", [5, 5]), array("I", [0]), array("I", [1]), array("d", [1]), {0: "protected"}
     ... )
     >>> len(graph), graph.must_keep[0]
-    (1, 'it is protected')
+    (1, 'protected')
     """
 
     tables: tuple[str, ...]

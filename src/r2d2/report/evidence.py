@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
+from r2d2.model.schema import Column
 from r2d2.steps.compare_profiles import compare_ranges
 from r2d2.steps.prune_by_content import Ranking, caught_share, probe_columns, rank_columns
 
@@ -65,6 +66,14 @@ def _sampled(scan: Scan, child: int, ruled_out: bool) -> Evidence:
         return Evidence("prune_by_content", Verdict.IMPOSSIBLE, because)
     found = f"every sampled row of the child has an equal in the parent in columns {columns}"
     return Evidence("prune_by_content", Verdict.POSSIBLE, found + _guarantee(scan))
+
+
+def compared_columns(scan: Scan, parent: int, child: int) -> tuple[Column, ...]:
+    """The columns in which the deciding check looked for the child's rows: those of its sample, or all."""
+    found = scan.graph.find(parent, child) if scan.graph is not None else None
+    if found and Check(found[0].check[found[1]]) is Check.SAMPLED:
+        return probe_columns(scan.profiles[child].schema, _ranking(scan), scan.probe_width)
+    return scan.profiles[child].schema.columns
 
 
 _rankings: WeakKeyDictionary[Scan, Ranking] = WeakKeyDictionary()

@@ -14,12 +14,20 @@ from r2d2.steps.compare_profiles import compare_schemas
 
 
 @dataclass(frozen=True, slots=True)
+class MissingRow:
+    """A row of the child that the parent lacks: column and value as text (None is NULL); empty if none is missing."""
+
+    values: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What each check said, in order; the last one decides."""
 
     parent: str
     child: str
     trail: tuple[Evidence, ...]
+    missing_row: MissingRow | None = None  # only if asked for: values are nobody's business else
 
     @property
     def verdict(self) -> Verdict:
@@ -47,11 +55,11 @@ def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
     if schema.verdict is Verdict.IMPOSSIBLE:
         return
     yield profile_evidence(scan, parent, child)
-    found = scan.graph.find(parent, child) if scan.graph else None
+    found = scan.graph.find(parent, child) if scan.graph is not None else None
     evidence = content_evidence(scan, *found) if found else None
     if evidence:
         yield evidence
-    elif scan.graph and not found:
+    elif scan.graph is not None and not found:
         yield from _unread(scan, parent, child)
 
 

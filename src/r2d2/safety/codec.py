@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -59,8 +58,6 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
             raise Malformed(f"{where} is no list")
         item = typing.get_args(kind)[0]
         return tuple(_decode(item, one, f"{where}[{index}]") for index, one in enumerate(value))
-    if origin is types.UnionType:  # X | None
-        return None if value is None else _decode(typing.get_args(kind)[0], value, where)
     expected = dict if origin is Mapping else kind
     if type(value) is not expected:  # exactly: True is no number
         raise Malformed(f"{where} is no {expected.__name__}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from r2d2.safety.files import FOLDER, Files
 from r2d2.safety.journal import Told, read_journal
 from r2d2.safety.moving import in_quarantine
-from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK
+from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.refused import Changed, JournalDamaged
 from r2d2.safety.registry import Registry, Slot, State
 from r2d2.safety.tables import examine, look_at, refuse_unexplained, some
@@ -60,8 +60,9 @@ def _about_slot(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
         yield _pending(files, slot)
     if slot.state is State.QUARANTINED:
         yield from _about_quarantined(files, slot, deep)
-    if slot.state in (State.QUARANTINED, State.PURGED):
+    if slot.state in (State.QUARANTINED, State.PURGING, State.PURGED):
         yield from _about_parent(files, slot, deep)
+    if slot.state in (State.QUARANTINED, State.PURGED):
         yield from _about_place(files, slot)
         yield from _about_drills(slot)
 
@@ -130,9 +131,8 @@ def _leftovers(files: Files, registry: Registry) -> Iterator[Finding]:
             because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
             yield Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
     for name in _names(files, WORK):
-        yield Finding(
-            NOTE, "leftover", _name_of(registry, name), f"{WORK}/{name} is left over", "any command removes it"
-        )
+        hint = "any command removes it" if is_slot(name) else "nothing here touches it"
+        yield Finding(NOTE, "leftover", _name_of(registry, name), f"{WORK}/{name} is left over", hint)
 
 
 def _names(files: Files, folder: str) -> list[str]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from r2d2.safety.paths import overlaps
-from r2d2.safety.plan import Entry, Plan, TableSeen, refuse_malformed, refuse_other_version, refuse_unsealed
+from r2d2.safety.plan import (
+    Entry,
+    Plan,
+    TableSeen,
+    is_bookkeeping,
+    refuse_malformed,
+    refuse_other_version,
+    refuse_unsealed,
+)
 from r2d2.safety.refused import Refused
 from r2d2.safety.registry import Registry
+from r2d2.safety.tables import some
 
 LARGE_SHARE = 0.2  # of the lake's tables or bytes: above it the number of tables must be typed back
 
@@ -30,6 +39,7 @@ def check_plan(
         refuse_deleted_parent(entry, registry)
         refuse_pinned_child(entry, registry)
         refuse_empty(entry, empty_too)
+        refuse_unread(entry)
 
 
 def refuse_other_lake(plan: Plan, lake_root: str) -> None:
@@ -121,6 +131,13 @@ def refuse_empty(entry: Entry, empty_too: bool) -> None:
     """A table without rows is contained in everything; that says nothing (HAZARDS 12)."""
     if entry.expected.rows == 0 and not empty_too:
         raise Refused(f"{entry.child.name!r} has no rows", hint="ask for empty tables if they are to go, too")
+
+
+def refuse_unread(entry: Entry) -> None:
+    """A file of the child that nobody read, and that is no known bookkeeping, would go unread (HAZARDS 8)."""
+    unread = [file.path for file in entry.child.files if not file.holds_rows and not is_bookkeeping(file.path)]
+    if unread:
+        raise Refused(f"{entry.child.name!r} has files that were not read: {some(unread)}", hint="it cannot be deleted")
 
 
 def _touching(table: TableSeen, others: Iterable[TableSeen]) -> list[TableSeen]:

@@ -14,7 +14,7 @@ from r2d2.safety.journal import Journal, open_journal, read_journal
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.records import FORMAT, Opened, Record
-from r2d2.safety.refused import Refused
+from r2d2.safety.refused import DiskError, Refused
 from r2d2.safety.registry import Registry
 
 
@@ -50,10 +50,14 @@ class Lake:
 def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
     """Lock a lake and open its journal. `open_lake` is what commands use: it also recovers."""
     clock = clock or Clock()
-    make_folders(files)
-    with files.lock(LOCK, f"process {os.getpid()} on {socket.gethostname()}"):
-        journal, told = open_journal(files, lambda: Opened(FORMAT, int(clock.now())))
-        yield Lake(files, journal, Registry(told.records), clock)
+    try:
+        make_folders(files)
+        with files.lock(LOCK, f"process {os.getpid()} on {socket.gethostname()}"):
+            journal, told = open_journal(files, lambda: Opened(FORMAT, int(clock.now())))
+            yield Lake(files, journal, Registry(told.records), clock)
+    except OSError as error:
+        hint = "nothing was lost; put that right and run any command, which recovers first"
+        raise DiskError(f"the file system failed: {error}", hint=hint) from error
 
 
 def read_registry(files: Files) -> Registry:

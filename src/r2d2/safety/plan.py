@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from r2d2.safety import codec
@@ -20,6 +21,20 @@ _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
 
+# What writers and systems leave beside data. It holds no rows, so it may go with a table unread.
+_BOOKKEEPING = ("_SUCCESS", "_metadata", "_common_metadata", "_started_*", "_committed_*", ".*.crc", ".DS_Store")
+
+
+def is_bookkeeping(path: str) -> bool:
+    """Whether a file's name says that it is a writer's or the system's own note.
+
+    >>> is_bookkeeping("day=1/_SUCCESS"), is_bookkeeping("_notes.txt")
+    (True, False)
+    """
+    name = path.rpartition("/")[2]
+    return any(fnmatchcase(name, pattern) for pattern in _BOOKKEEPING)
+
+
 @dataclass(frozen=True, slots=True)
 class FileSeen:
     """One file of a table as it was when its rows were compared."""
@@ -29,7 +44,7 @@ class FileSeen:
     modified_ns: int
     inode: int
     sha256: str
-    holds_rows: bool  # False: a writer's bookkeeping (_SUCCESS, …), which goes with the table
+    holds_rows: bool  # False: bookkeeping; of a parent also anything else that lies in its folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from r2d2.safety.moving import (
 from r2d2.safety.paths import WORK, is_slot
 from r2d2.safety.purging import settle_purge
 from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
-from r2d2.safety.refused import JournalStopped
+from r2d2.safety.refused import JournalStopped, Refused
 from r2d2.safety.registry import Slot, State
 
 
@@ -51,18 +51,23 @@ def recover(lake: Lake) -> tuple[Recovered, ...]:
 
 
 def settle(lake: Lake, slot: Slot) -> Recovered | None:
-    """Settle one table; None if there is nothing to settle."""
-    name = slot.entry.child.name
+    """Settle one table; None if there is nothing to settle. One that cannot be settled does not stop the others."""
+    try:
+        did, because = _settle(lake, slot)
+    except Refused as error:
+        did, because = "", str(error)
+    return Recovered(slot.entry.child.name, did, because) if because else None
+
+
+def _settle(lake: Lake, slot: Slot) -> tuple[str, str]:
     if slot.state is State.MOVING:
         left = undo_move(lake, slot, "it was interrupted")
-        return Recovered(name, "" if left else "the deletion was undone", left or "it was interrupted")
+        return ("", left) if left else ("the deletion was undone", "it was interrupted")
     if slot.state is State.RESTORING:
-        did, because = settle_restore(lake, slot)
-        return Recovered(name, did, because)
+        return settle_restore(lake, slot)
     if slot.state is State.PURGING:
-        did, because = settle_purge(lake, slot)
-        return Recovered(name, did, because)
-    return None
+        return settle_purge(lake, slot)
+    return "", ""
 
 
 def undo_move(lake: Lake, slot: Slot, because: str) -> str:

@@ -17,6 +17,10 @@ class Busy(Refused):
     """Another process holds the lake."""
 
 
+class DiskError(R2D2Error):
+    """The file system failed us: a full or broken disk, a missing permission. Nothing is lost; the command stopped."""
+
+
 class JournalDamaged(R2D2Error):
     """The journal cannot be read to its end, or tells a story that cannot be: nothing is touched."""
 

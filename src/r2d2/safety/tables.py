@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from r2d2.safety.files import FILE, FOLDER, Files, Stat
 from r2d2.safety.paths import join
-from r2d2.safety.plan import FileSeen, TableSeen
+from r2d2.safety.plan import FileSeen, TableSeen, is_bookkeeping
 from r2d2.safety.rebuilder import Placed
 from r2d2.safety.refused import Changed, Refused
 
@@ -117,15 +117,19 @@ def sha256_of_file(files: Files, path: str) -> str:
     return hashed.hexdigest()
 
 
-def see_table(files: Files, name: str, location: str, *, bookkeeping: frozenset[str] = frozenset()) -> TableSeen:
-    """The table at *location* as it is now, with all that lies in its folder, hashed: what a plan says of it."""
+def see_table(files: Files, name: str, location: str, *, data: Collection[str] | None = None) -> TableSeen:
+    """The table at *location* as it is now, with all that lies in its folder, hashed: what a plan says of it.
+
+    *data* are the files that hold rows, below the location; without it, all that are not named like bookkeeping.
+    """
     top = files.stat(location)
     if top is None or top.kind not in (FILE, FOLDER):
         raise Refused(f"there is no table at {location!r}", hint="scan anew")
     paths = sorted(below(files, location)) if top.kind == FOLDER else [""]
-    return TableSeen(
-        name, location, top.kind == FOLDER, tuple(_see_file(files, location, path, bookkeeping) for path in paths)
-    )
+    rows = {path for path in paths if not is_bookkeeping(path)} if data is None else set(data)
+    seen = [_see_file(files, join(location, path)) for path in paths]
+    listed = [replace(file, path=path, holds_rows=path in rows) for path, file in zip(paths, seen, strict=True)]
+    return TableSeen(name, location, top.kind == FOLDER, tuple(listed))
 
 
 def below(files: Files, folder: str, prefix: str = "") -> Iterator[str]:
@@ -170,11 +174,8 @@ def _others(files: Files, table: TableSeen, at: str) -> Iterator[str]:
         yield from (path for path in below(files, at) if path not in known)
 
 
-def _see_file(files: Files, location: str, path: str, bookkeeping: frozenset[str]) -> FileSeen:
-    at = join(location, path)
+def _see_file(files: Files, at: str) -> FileSeen:
     found = files.stat(at)
     if found is None or found.kind != FILE:
         raise Refused(f"{at!r} is no regular file", hint="scan anew")
-    return FileSeen(
-        path, found.size_bytes, found.modified_ns, found.inode, sha256_of_file(files, at), path not in bookkeeping
-    )
+    return FileSeen("", found.size_bytes, found.modified_ns, found.inode, sha256_of_file(files, at), True)

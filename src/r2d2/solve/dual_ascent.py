@@ -1,8 +1,8 @@
 """A lower bound and a fair choice without a solver: dual ascent for facility location, on a kernel.
 
-Every table offers a sum towards being served. It is raised as long as no table's retain cost is paid for more than once by
-those that it would serve; the sum of all offers is then a lower bound (weak duality of the linear relaxation), and
-the tables that are paid for in full make a choice that serves everyone.
+Every table offers a sum towards being served. It is raised as long as no table's retain cost is paid for more than
+once by those that it would serve; the sum of all offers is then a lower bound (weak duality of the linear
+relaxation), and the tables that are paid for in full make a choice that serves everyone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from r2d2.solve.kernel import Kernel, is_parent
-from r2d2.solve.problem import Flags
+from r2d2.solve.problem import Flags, Floats
 
 
 def dual_ascent(kernel: Kernel) -> tuple[float, Flags]:
@@ -25,17 +25,28 @@ def dual_ascent(kernel: Kernel) -> tuple[float, Flags]:
     while rising:
         rising = [table for table in rising if _raise(table, offers, ways[table], ceiling[table], slack)]
     paid = np.array([room <= 1e-12 * cost for room, cost in zip(slack, kernel.retain.tolist(), strict=True)], np.bool_)
-    return math.fsum(offers), _without_idle(kernel, ways, paid & is_parent(kernel))
+    return math.fsum(offers), without_idle(kernel, paid)
 
 
 def cost_of(kernel: Kernel, retained: Flags) -> float:
     """What the kernel costs if these parents stay and every other table takes its cheapest way."""
+    stays = settled(kernel, retained)
+    cheapest = _cheapest_ways(kernel, stays)
+    return math.fsum(np.where(stays, kernel.retain, cheapest).tolist())
+
+
+def settled(kernel: Kernel, retained: Flags) -> Flags:
+    """The parents among these, and those that would have no way of being rebuilt."""
+    stays = retained & is_parent(kernel)
+    return np.asarray(stays | np.isinf(_cheapest_ways(kernel, stays)))
+
+
+def _cheapest_ways(kernel: Kernel, retained: Flags) -> Floats:
+    """What each table costs if it is not retained as a parent; infinite if it has to be."""
     cheapest = np.minimum(kernel.fallback, np.where(is_parent(kernel), math.inf, kernel.retain))
     usable = retained[kernel.parents]
     np.minimum.at(cheapest, kernel.children[usable], kernel.rebuild[usable])
-    # a parent without a way of being rebuilt stays
-    stays = (retained & is_parent(kernel)) | np.isinf(cheapest)
-    return math.fsum(np.where(stays, kernel.retain, cheapest).tolist())
+    return cheapest
 
 
 Ways = list[list[tuple[float, int]]]
@@ -60,9 +71,7 @@ def _ceilings(kernel: Kernel) -> list[float]:
     return ceilings
 
 
-def _raise(
-    table: int, offers: list[float], ways: list[tuple[float, int]], ceiling: float, slack: list[float]
-) -> bool:
+def _raise(table: int, offers: list[float], ways: list[tuple[float, int]], ceiling: float, slack: list[float]) -> bool:
     """Raise its offer to the next cost at which someone else could serve it; whether it might rise further."""
     offer, level, room = offers[table], ceiling, math.inf
     paying = []
@@ -79,8 +88,10 @@ def _raise(
     return step < room and level < ceiling
 
 
-def _without_idle(kernel: Kernel, ways: Ways, opened: Flags) -> Flags:
+def without_idle(kernel: Kernel, opened: Flags) -> Flags:
     """Close, dearest first, whatever costs more than it saves those that it serves."""
+    ways = _ways(kernel)
+    opened = opened & is_parent(kernel)
     is_open = bytearray(opened.tobytes())
     retain, ceiling = kernel.retain.tolist(), _ceilings(kernel)
     served_by: list[list[int]] = [[] for _ in retain]

@@ -22,9 +22,9 @@ def dyn_lin(problem: Problem) -> Solution:
 
 
 def retained_on_path(retain: Sequence[float], rebuild: Sequence[float]) -> list[bool]:
-    """Which tables of one path to retain; `rebuild[i]` is the cost of table i from table i - 1, infinite if it must stay.
+    """Which tables of one path to retain; `rebuild[i]` is the cost of table i from table i - 1, infinite: it must stay.
 
-    `best[i + 1]` is the paper's ALG[i]. If table i goes, table i - 1 must be retained, and what came before is free to choose.
+    `best[i + 1]` is the paper's ALG[i]. If table i goes, table i - 1 must be retained, and what came before is free.
 
     >>> retained_on_path([9, 5, 5, 5], [math.inf, 1, 1, 1])
     [True, False, True, False]

@@ -54,9 +54,7 @@ def split_by(kernel: Kernel, group: Ints) -> Iterator[tuple[Ints, Kernel]]:
     edge_starts = np.searchsorted(group[kernel.parents][edges_by_group], numbers)
     new = np.empty(len(group), np.int64)
     new[by_group] = np.arange(len(group)) - np.repeat(starts, np.diff(np.append(starts, len(group))))
-    for places, edges in zip(
-        np.split(by_group, starts[1:]), np.split(edges_by_group, edge_starts[1:]), strict=True
-    ):
+    for places, edges in zip(np.split(by_group, starts[1:]), np.split(edges_by_group, edge_starts[1:]), strict=True):
         if len(places):
             yield places, _part(kernel, places, edges, new)
 

@@ -49,12 +49,13 @@ class Solution:
 
 
 def solution_from(problem: Problem, retained: Flags, gap: Floats | None = None) -> Solution:
-    """The solution that retains these tables (and must-keeps) and rebuilds each other one from its cheapest retained parent.
+    """The solution that retains these tables; each other one is rebuilt from its cheapest retained parent.
 
-    A table that has no retained parent is retained, whatever was asked; that takes no parent from another.
+    A table that must be kept, or has no retained parent that pays, is retained, whatever was asked: that takes no
+    parent from another.
     """
     retained = retained | problem.must_keep
-    usable = retained[problem.parents] & ~retained[problem.children]
+    usable = retained[problem.parents] & ~retained[problem.children] & useful_edges(problem)
     parents, children, costs = problem.parents[usable], problem.children[usable], problem.rebuild[usable]
     order = np.lexsort((parents, costs, children))
     first = np.ones(len(order), np.bool_)

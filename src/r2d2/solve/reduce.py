@@ -3,7 +3,7 @@
 Opt-Ret is a facility location problem: a retained table is an open facility that serves its children, and itself for
 nothing. Each rule here leaves at least one optimum standing; the state at any time is a smaller problem of the same
 kind, plus a way back. In it, a table costs `retain` if it stays; `fallback` is what it costs to rebuild from a parent
-that is certain to stay; `parents` holds the dearer or cheaper uncertain ones that could still beat both.
+that is certain to stay; `parents` holds the uncertain ones that could still beat both.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ class _Reduction:
 
     def _look_at(self, table: int) -> None:
         self._drop_dear_parents(table)
-        if not self.parents[table] and self.fallback[table] == math.inf:
-            self._keep(table)
-        elif self._pays_in_any_case(table):
+        alone = not self.parents[table] and self.fallback[table] == math.inf
+        if alone or self._pays_in_any_case(table):
             self._keep(table)
         else:
             if self.children[table] and self._never_pays(table):
@@ -117,8 +116,8 @@ class _Reduction:
     def _pays_in_any_case(self, table: int) -> bool:
         """Whether keeping it saves its cost even if the best of all others stays.
 
-        Counted are its own rebuild at the least, and children without children of their own that have no parent as cheap:
-        such a child saves the difference to its second choice at the least.
+        Counted are its own rebuild at the least, and children without children of their own that have no parent as
+        cheap: such a child saves the difference to its second choice at the least.
         """
         least = min(self.parents[table].values(), default=math.inf)
         missing = self.retain[table] - min(least, self.fallback[table])
@@ -175,8 +174,8 @@ class _Reduction:
     def drop_replaceable(self) -> bool:
         """Take its children from every table that some parent of it can stand in for; whether there was one.
 
-        Equal tables are the usual case. The stand-in serves every child of the table as cheaply. With both retained, the
-        table may go; with the table retained alone, retaining the stand-in in its place costs no more.
+        Equal tables are the usual case. The stand-in serves every child of the table as cheaply. With both retained,
+        the table may go; with the table retained alone, retaining the stand-in in its place costs no more.
         """
         least = [min(self.parents[t].values(), default=math.inf) for t in range(len(self.retain))]
         least = [min(pair) for pair in zip(least, self.fallback, strict=True)]
@@ -188,7 +187,7 @@ class _Reduction:
         return found
 
     def _rivals(self, table: int, least: list[float]) -> list[int]:
-        """The parents that cost no more in the table's place, best first. *least*: what deleting each costs at least."""
+        """The parents that cost no more in its place, best first. *least*: what deleting each table costs at least."""
         most = self.retain[table]
         costs = (
             (self.retain[rival] + cost - least[rival], rival)
@@ -205,7 +204,7 @@ class _Reduction:
         )
 
     def merge_followers(self) -> None:
-        """Tables without children that prefer the same parents in the same order choose alike: one stands for them all."""
+        """Tables without children that prefer the same parents in the same order choose alike: one stands for all."""
         leader_of: dict[tuple[int, ...], int] = {}
         for table, parents in enumerate(self.parents):
             if parents and not self.children[table]:

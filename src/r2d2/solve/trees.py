@@ -14,7 +14,9 @@ import numpy as np
 
 from r2d2.solve.problem import Problem, Solution, solution_from
 
-OPEN, SERVED, WAITING = range(3)  # retained; deleted with a parent below; deleted with the neighbour above as its parent
+OPEN, SERVED, WAITING = range(
+    3
+)  # retained; deleted with a parent below; deleted with the neighbour above as its parent
 
 
 def solve_trees(problem: Problem) -> Solution:
@@ -93,7 +95,7 @@ def _cheapest(problem: Problem, forest: _Forest) -> _Cheapest:
 
 
 def _choose(forest: _Forest, best: _Cheapest) -> list[bool]:
-    """From the top down: what becomes of each table, given what became of the one above it. Retained where both cost the same."""
+    """From the top down: whether each table is retained, given what became of the one above it."""
     state = [OPEN] * len(forest.order)
     for table in forest.order:
         top = forest.above[table]

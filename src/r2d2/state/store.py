@@ -10,8 +10,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,11 +33,22 @@ class StateStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for writing; a second writer is refused, not made to wait."""
+        """Hold the folder for writing; a second writer is refused, not made to wait.
+
+        A folder that was made for this, and that nothing was saved to in the end, goes again.
+        """
+        is_new = not (self.folder / "format.json").exists()
+        made = [folder for folder in (self.folder, *self.folder.absolute().parents) if not folder.exists()]
         self._prepare()
-        with open(self.folder / "lock", "a+") as lock:
+        with self._writing():
+            lock = open(self.folder / "lock", "a+")  # noqa: SIM115
+        with lock:
             _lock_or_refuse(lock.fileno(), self.folder)
-            yield
+            try:
+                yield
+            finally:
+                if is_new and not self._pointer.exists():
+                    self._unmake(made)
 
     def load(self) -> Scan:
         """The newest finished scan."""
@@ -89,6 +100,17 @@ class StateStore:
                 _write_atomically(self.folder / "key", secrets.token_hex(32), mode=0o600)
             if not (self.folder / "format.json").exists():
                 _write_atomically(self.folder / "format.json", json.dumps({"format": FORMAT}))
+
+    def _unmake(self, made: Sequence[Path]) -> None:
+        """Remove what `_prepare` wrote, and the folders that were not there before; whatever else is there stays."""
+        with suppress(OSError):
+            for unfinished in self._runs.glob(f"{_UNFINISHED}*"):
+                shutil.rmtree(unfinished)
+            self._runs.rmdir()
+            for name in ("format.json", "key", "lock"):
+                (self.folder / name).unlink()
+            for folder in made:
+                folder.rmdir()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

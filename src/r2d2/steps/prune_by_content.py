@@ -53,7 +53,7 @@ def rows_to_sample(*, missing_share: float, risk: float) -> int:
     >>> rows_to_sample(missing_share=0.1, risk=0.05)
     29
     """
-    return math.ceil(math.log(1 / risk) / math.log(1 / (1 - missing_share)))
+    return math.ceil(math.log(risk) / math.log1p(-missing_share))
 
 
 def caught_share(*, rows: int, risk: float) -> float:
@@ -62,7 +62,7 @@ def caught_share(*, rows: int, risk: float) -> float:
     >>> round(caught_share(rows=10, risk=0.05), 2)
     0.26
     """
-    return 1 - math.pow(risk, 1 / rows)
+    return -math.expm1(math.log(risk) / rows)
 
 
 def prune_by_content(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges
@@ -38,15 +38,21 @@ class Content(Protocol):
 
 
 def verify_containment(
-    graph: ContainmentGraph, *, profiles: Sequence[TableProfile], content: Content, bag: bool = False
+    graph: ContainmentGraph,
+    *,
+    profiles: Sequence[TableProfile],
+    content: Content,
+    bag: bool = False,
+    settled: Callable[[int, int], None] | None = None,
 ) -> ContainmentGraph:
     """Every edge with its exact count of missing rows: proven ones stand, the others are ruled out.
 
+    Before each round *settled* is told how many edges are decided, of how many between different tables.
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     """
     pairs = list(zip(graph.standing.parents, graph.standing.children, strict=True))
     ledger = _Ledger(pairs, profiles)
-    _settle(ledger, content)
+    _settle(ledger, content, settled or (lambda done, total: None))
     answers = [_answer(pair, ledger) for pair in pairs]
     return _graph(graph, pairs, answers, bag)
 
@@ -112,10 +118,12 @@ class _Ledger:
         self.bag_chains = Chains(pair for pair, missing in self.counted.items() if missing[1] == 0)
 
 
-def _settle(ledger: _Ledger, content: Content) -> None:
+def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], None]) -> None:
     """Compare until every edge is counted or follows from those that are."""
-    turn = 0
+    turn = total = 0
     while (asked := ledger.open_pairs()) or ledger.lookalikes:
+        total = max(total, len(asked))
+        settled(total - len(asked), total)
         proven = [pair for pair, missing in ledger.counted.items() if missing[0] == 0]
         # What a chain proves as a set, but not as a bag, has to be counted for itself; so may what is small.
         direct = {pair for pair in asked if ledger.is_small(pair) or ledger.chains.lead(*pair)}

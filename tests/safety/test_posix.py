@@ -1,0 +1,198 @@
+"""The file layer on disk: no link is followed, nothing is replaced, and what it does not know it refuses (HAZARDS 31)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r2d2.safety import posix
+from r2d2.safety.files import refuse_remote
+from r2d2.safety.lake import posix_files
+from r2d2.safety.moving import in_quarantine, in_work, scrap
+from r2d2.safety.paths import QUARANTINE, SAFETY, slot_of
+from r2d2.safety.posix import PosixFiles, rename_new_by_kernel, rename_new_by_link
+from r2d2.safety.refused import Refused
+from r2d2.safety.tables import see_table
+from tests.safety.hooked import Killed
+from tests.safety.world import check_all_comes_back, check_recovered, posix_world
+
+
+@pytest.fixture
+def files(fast_folder: Path) -> Iterator[PosixFiles]:
+    (fast_folder / "lake" / "t").mkdir(parents=True)
+    (fast_folder / "lake" / "t" / "a").write_bytes(b"aaa")
+    (fast_folder / "outside").mkdir()
+    (fast_folder / "outside" / "secret").write_bytes(b"secret")
+    with posix_files(str(fast_folder / "lake")) as layer:
+        yield layer
+
+
+RENAMES = [rename_new_by_kernel, rename_new_by_link]
+
+
+@pytest.mark.parametrize("rename", RENAMES, ids=lambda rename: rename.__name__)
+def test_a_move_never_replaces_anything(files: PosixFiles, rename: Any) -> None:
+    layer = PosixFiles(files.root, rename_new=rename)
+    layer.create("b", [b"b"])
+    layer.create("c", [b"c"])
+    layer.make_folder("empty")
+    for source, target in (("b", "c"), ("t", "empty"), ("t", "c"), ("b", "empty"), ("b", "t/a")):
+        with pytest.raises(FileExistsError):
+            layer.move(source, target)
+    assert b"".join(layer.chunks("c")) == b"c" and layer.names("t") == ["a"]
+    layer.move("b", "t/b")
+    layer.move("t", "moved")
+    assert layer.names("moved") == ["a", "b"] and layer.stat("t") is None
+    with pytest.raises(FileNotFoundError):
+        layer.move("t", "x")
+
+
+def test_without_the_kernel_s_help_a_move_takes_the_other_way(
+    files: PosixFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Without:
+        def __init__(self, *given: Any, **named: Any) -> None: ...
+
+    class Refusing(Without):
+        def renameat2(self, *given: Any) -> int:
+            ctypes.set_errno(errno.EINVAL)
+            return -1
+
+    for kind in (Without, Refusing):
+        monkeypatch.setattr(posix.ctypes, "CDLL", kind)
+        files.move("t", "u")
+        files.move("u", "t")
+    files.create("b", [b"b"])
+    files.move("b", "c")
+    assert files.names("") == ["c", "t"]
+
+
+def test_a_file_under_two_names_is_settled_after_a_crash_between_link_and_unlink(fast_folder: Path) -> None:
+    """The way that POSIX has leaves one file under two names when it is killed half-way."""
+
+    def killed_half_way(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+        os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
+        raise Killed
+
+    world = posix_world(fast_folder / "one" / "lake", ["flat.rows"])
+    half_way = PosixFiles(world.files.root, rename_new=killed_half_way)
+    with pytest.raises(Killed):
+        world.apply(half_way)
+    assert check_recovered(world)["flat.rows"] == "lake"
+    world.plan = world.make_plan("again", ["flat.rows"])
+    world.apply()
+    with pytest.raises(Killed):
+        world.restore(half_way)
+    assert check_all_comes_back(world)["flat.rows"] == "lake"
+    assert os.stat(os.path.join(world.files.root, "flat.rows")).st_nlink == 1
+
+
+def test_links_are_not_followed(files: PosixFiles, fast_folder: Path) -> None:
+    outside = fast_folder / "outside"
+    os.symlink(outside, fast_folder / "lake" / "link")
+    os.symlink(outside / "secret", fast_folder / "lake" / "file-link")
+    assert files.stat("link").kind == "other"  # type: ignore[union-attr]
+    assert files.stat("link/secret") is None
+    for attempt in (
+        lambda: files.names("link"),
+        lambda: list(files.chunks("link/secret")),
+        lambda: list(files.chunks("file-link")),
+        lambda: files.append("file-link", b"x"),
+        lambda: files.truncate("file-link", 0),
+        lambda: files.create("link/new", [b"x"]),
+        lambda: files.create("file-link", [b"x"]),
+        lambda: files.unlink("link/secret"),
+        lambda: files.move("link/secret", "stolen"),
+        lambda: files.move("t/a", "link/a"),
+        lambda: files.make_folder("link/new"),
+        lambda: files.remove_folder("link"),
+        lambda: files.sync("file-link"),
+    ):
+        with pytest.raises(OSError):
+            attempt()
+    assert (outside / "secret").read_bytes() == b"secret" and os.listdir(outside) == ["secret"]
+    files.unlink("file-link")  # the link goes, not what it leads to
+    assert (outside / "secret").read_bytes() == b"secret"
+
+
+@pytest.mark.parametrize("path", ["..", "../outside/secret", "t/../../outside/secret", "t/.."])
+def test_no_path_leads_upwards(files: PosixFiles, path: str) -> None:
+    for attempt in (files.stat, files.unlink, files.sync, files.make_folder, lambda path: files.move("t/a", path)):
+        with pytest.raises(OSError, match="leads upwards"):
+            attempt(path)
+
+
+def test_a_pipe_is_no_file_and_blocks_nobody(files: PosixFiles) -> None:
+    os.mkfifo(os.path.join(files.root, "t", "pipe"))
+    with pytest.raises(OSError, match="no regular file"):
+        list(files.chunks("t/pipe"))
+    with pytest.raises(Refused, match="no regular file"):
+        see_table(files, "t", "t")
+
+
+def test_a_root_that_is_swapped_stays_the_one_that_was_opened(files: PosixFiles, fast_folder: Path) -> None:
+    os.rename(fast_folder / "lake", fast_folder / "moved")
+    os.symlink(fast_folder / "outside", fast_folder / "lake")
+    assert files.names("") == ["t"]
+
+
+def test_what_is_no_lake_is_refused(fast_folder: Path) -> None:
+    (fast_folder / "file").write_text("")
+    for root in ("missing", "file"):
+        with pytest.raises(Refused, match="no folder"):
+            PosixFiles(str(fast_folder / root))
+    for address in ("s3://b/x", "hdfs://n/x", "abfss://c@a/x", "gs://b"):
+        with pytest.raises(Refused, match="not supported yet"):
+            refuse_remote(address)
+
+
+def test_a_safety_folder_that_is_a_link_or_a_file_is_refused(fast_folder: Path) -> None:
+    for number, make in enumerate((lambda path: os.symlink(fast_folder, path), lambda path: Path(path).write_text(""))):
+        world = posix_world(fast_folder / str(number) / "lake")
+        make(os.path.join(world.files.root, SAFETY))
+        with pytest.raises(Refused, match="is no folder"):
+            world.apply()
+    world = posix_world(fast_folder / "quarantine" / "lake")
+    world.recover()
+    os.rmdir(os.path.join(world.files.root, QUARANTINE))
+    os.symlink(fast_folder, os.path.join(world.files.root, QUARANTINE))
+    with pytest.raises(Refused, match="is no folder"):
+        world.apply()
+
+
+def test_only_work_folders_are_ever_emptied(files: PosixFiles) -> None:
+    slot = slot_of("plan", "t")
+    for folder in ("t", "", SAFETY, f"{SAFETY}/work", in_quarantine(slot), in_work("../../t"), in_work(slot) + "/x"):
+        with pytest.raises(Refused, match="no work folder"):
+            scrap(files, folder)
+    assert files.names("t") == ["a"]
+
+
+def test_a_half_written_journal_line_is_written_to_its_end(files: PosixFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(posix.os, "write", lambda descriptor, content: write(descriptor, content[:3]))
+    files.create("long", [b"0123456789", b"abc"])
+    files.append("long", b"defgh")
+    monkeypatch.undo()
+    assert b"".join(files.chunks("long")) == b"0123456789abcdefgh"
+    files.truncate("long", 4)
+    assert b"".join(files.chunks("long")) == b"0123"
+
+
+def test_links_inside_a_rebuilt_table_are_removed_and_not_followed(files: PosixFiles, fast_folder: Path) -> None:
+    slot = slot_of("plan", "t")
+    for path in (SAFETY, f"{SAFETY}/work", in_work(slot), f"{in_work(slot)}/deep"):
+        files.make_folder(path)
+    os.symlink(fast_folder / "outside", os.path.join(files.root, in_work(slot), "deep", "link"))
+    scrap(files, in_work(slot))
+    assert files.stat(in_work(slot)) is None
+    assert os.listdir(fast_folder / "outside") == ["secret"]
+    files.create(in_work(slot), [b""])
+    scrap(files, in_work(slot))
+    scrap(files, in_work(slot))
