@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyspark
 
-from r2d2.engine.java import java_home
+from r2d2.engine.java import as_home, find_java
 
 
 @dataclass
@@ -102,7 +102,7 @@ def _start(arguments: Sequence[str], scratch: str, name: str, python: str) -> su
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "JAVA_HOME": str(java_home()),
+        "JAVA_HOME": str(as_home(find_java())),
         "PYSPARK_PYTHON": python,
     }
     with open(f"{scratch}/{name}.log", "wb") as log:

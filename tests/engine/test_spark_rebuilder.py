@@ -119,7 +119,7 @@ def tokens(fields: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
             yield (*above, field.name)
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(pairs(), st.data())
 def test_tables_are_the_same_exactly_if_python_says_so(
     rebuilder: SparkRebuilder, tmp_path_factory: pytest.TempPathFactory, both: Any, data: st.DataObject
