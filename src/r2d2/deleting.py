@@ -152,9 +152,7 @@ def preview(path: str, *, approved_by: str, typed: int | None, empty_too: bool) 
             registry = read_registry(files)
             number = number_to_type(plan)
             asked = number if typed is None else typed
-            check_plan(
-                plan, registry, lake_root=files.root, approved_by=approved_by, typed=asked, empty_too=empty_too
-            )
+            check_plan(plan, registry, lake_root=files.root, approved_by=approved_by, typed=asked, empty_too=empty_too)
         except (Refused, JournalDamaged) as error:
             return Preview(plan, explain(plan), number_to_type(plan), str(error.args[0]))
     return Preview(plan, explain(plan), number, "")
@@ -218,7 +216,9 @@ def restore_tables(
 
 def status_of(root: str, settings: Settings) -> tuple[tuple[Recovered, ...], standing.Status]:
     """What is deleted, where it is, and when it can go for good."""
-    return _after_recovery(root, lambda files: standing.status(files, retention_seconds=settings.retention * DAY_SECONDS))
+    return _after_recovery(
+        root, lambda files: standing.status(files, retention_seconds=settings.retention * DAY_SECONDS)
+    )
 
 
 def doctor_of(root: str, *, deep: bool) -> tuple[tuple[Recovered, ...], tuple[doctoring.Finding, ...]]:

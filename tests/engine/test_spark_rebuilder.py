@@ -7,7 +7,6 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -21,10 +20,9 @@ from hypothesis import strategies as st
 
 from r2d2.engine.spark_rebuilder import SparkRebuilder
 from r2d2.engine.table_shape import shape_of
-from r2d2.errors import TableError
 from r2d2.model.literal import Literal
-from r2d2.model.predicate import Compare, IsNull, Not
-from r2d2.model.recipe import ChosenRows, OutputColumn, Recipe
+from r2d2.model.predicate import Compare
+from r2d2.model.recipe import OutputColumn, Recipe
 from r2d2.model.schema import Column
 from r2d2.synthetic.canonical import canonical_values
 from tests.random_tables import VALUES, pairs
@@ -158,7 +156,9 @@ def test_every_type_is_measured_compared_and_rebuilt_exactly(rebuilder: SparkReb
     compared = rebuilder.compare(rebuilt=rebuilt, child=made)
     assert compared.differs == "" and compared.content == rebuilder.measure(made)
     assert sorted(os.listdir(into)) == sorted(written)
-    assert pq.read_schema(into / written[0]).equals(pq.read_schema(Path(made.path) / made.files[0]), check_metadata=True)
+    assert pq.read_schema(into / written[0]).equals(
+        pq.read_schema(Path(made.path) / made.files[0]), check_metadata=True
+    )
     assert rows_of(pq.read_table(into / written[0])) == rows_of(pq.read_table(Path(made.path) / made.files[0]))
 
 
