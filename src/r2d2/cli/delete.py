@@ -193,10 +193,15 @@ def _user() -> str:
         return ""
 
 
-def _ask(number: int, of_tables: int) -> int | None:
-    """The number that the person types, if there is a person."""
+def _ask(number: int, of_tables: int) -> int:
+    """The number that the person types; a program has to give it as an option (HAZARDS 30)."""
     if not sys.stdin.isatty():
-        return None
+        from r2d2.errors import UserError
+
+        raise UserError(
+            f"the plan deletes {number:,} of {of_tables:,} tables, a large share of the lake",
+            hint=f"--yes-delete {number} confirms it",
+        )
     answer: int = click.prompt(
         f"This deletes {number:,} of {of_tables:,} tables, a large share of the lake. Type {number} to go on",
         type=int,
