@@ -49,6 +49,7 @@ class ByValues:
         self._rebuilder = rebuilder
         self._told = told
         self._verified = 0
+        self._rebuilt = 0
 
     def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
         """Run the recipe on the parent and compare with the child."""
@@ -58,6 +59,8 @@ class ByValues:
 
     def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
         """Write what the recipe makes of the parent."""
+        self._told("rebuilding", self._rebuilt, 0)
+        self._rebuilt += 1
         return self._rebuilder.rebuild(recipe=recipe, parent=parent, into=into, one_file=one_file)
 
     def compare(self, *, rebuilt: Placed, child: Placed) -> Comparison:
@@ -183,8 +186,7 @@ def drill_tables(
     root: str, settings: Settings, tables: Sequence[str], *, spark: SparkSession | None = None, told: Told = quiet
 ) -> tuple[tuple[Recovered, ...], tuple[drilling.Drill, ...]]:
     """Rebuild deleted tables on trial: these, or all."""
-    with opened(root, settings, spark=spark) as here:
-        told("rebuilding on trial", 0, len(tables))
+    with opened(root, settings, spark=spark, told=told) as here:
         return here.recovered, drilling.drill(here.lake, rebuilder=here.rebuilder, tables=tables or None)
 
 
@@ -206,8 +208,7 @@ def restore_tables(
     told: Told = quiet,
 ) -> tuple[tuple[Recovered, ...], tuple[restoring.Restore, ...]]:
     """Bring deleted tables back: these, or all (None); with *to*, copies into another folder."""
-    with opened(root, settings, spark=spark) as here:
-        told("restoring", 0, len(tables or ()))
+    with opened(root, settings, spark=spark, told=told) as here:
         if not to:
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables)
         with posix_files(to) as there:

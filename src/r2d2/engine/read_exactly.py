@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FILE, ROW = "r2d2_file", "r2d2_row"  # the number of the file in the shape, and of the row in the file
 
+FEW_FILES = 200  # whose names one task finds out without a shuffle
+
 # Cluster settings that would change what is read are pinned with each read (HAZARDS 7, 10) …
 _PINNED = {
     "ignoreCorruptFiles": "false",
@@ -40,6 +42,7 @@ _REFUSED: tuple[tuple[str, str, Callable[[Shape], bool]], ...] = (
     ("spark.sql.parquet.int96AsTimestamp", "false", lambda shape: shape.has_int96),
 )
 
+_OUR_OWN = re.compile(r"^r2d2\.errors\.TableError: (.+)$", re.MULTILINE)
 _SPARKS_OWN = ("pyspark", "py4j", "grpc")  # where errors come from that are Spark's
 
 
@@ -137,7 +140,10 @@ def _with_partitions(spark: SparkSession, frame: DataFrame, shape: Shape, typed:
     from pyspark.sql import types as T
 
     paths = {file.path: number for number, file in enumerate(shape.files)}
-    names = run_job(spark, lambda: [row[0] for row in frame.select(FILE).distinct().coalesce(1).collect()])
+    seen = frame.select(FILE)
+    small = len(shape.files) <= FEW_FILES
+    names_of = seen.coalesce(1).distinct() if small else seen.distinct().coalesce(1)
+    names = run_job(spark, lambda: [row[0] for row in names_of.collect()])
     rows = []
     for name in names:
         number = paths.get(_path_of(name))
@@ -192,7 +198,8 @@ def is_spelled_plainly(raw: str | None, kind: str) -> bool:
 
 def _refuse_settings(spark: SparkSession, shape: Shape) -> None:
     for name, harmful, concerns in _REFUSED:
-        if concerns(shape) and str(spark.conf.get(name, "")).lower() == harmful:
+        harmless = "false" if harmful == "true" else "true"
+        if concerns(shape) and str(spark.conf.get(name, harmless)).lower() == harmful:
             raise TableError(
                 f"this Spark session has {name}={harmful}, which changes what is read", hint="use another session"
             )
@@ -233,5 +240,8 @@ def spark_errors() -> Iterator[None]:
     except Exception as error:
         if not (isinstance(error, UnicodeError) or type(error).__module__.partition(".")[0] in _SPARKS_OWN):
             raise
+        ours = _OUR_OWN.findall(str(error))  # raised in a task
+        if ours:
+            raise TableError(ours[-1]) from error
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise TableError(f"Spark cannot do it ({lines[0][:300] if lines else type(error).__name__})") from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from r2d2.engine.canonical_text import row_text
+from r2d2.engine.cluster import columns_for
 from r2d2.engine.follow_recipe import Made, follow_recipe, top_columns
 from r2d2.engine.job import run_job
 from r2d2.engine.read_exactly import (
@@ -126,7 +127,8 @@ class SparkRebuilder:
                     raise TableError(f"the folder {name}={raw} would come back with another name")
         folder_numbers(form)
         given = Instructions(recipe, form, dict(parent_types), fold_case)
-        self._made(given, parent)  # builds the whole plan, which shows whether Spark can follow the recipe
+        with columns_for(self._session()):
+            self._made(given, parent)  # builds the whole plan, which shows whether Spark can follow the recipe
         return {
             "format": FORMAT,
             "recipe": recipes.to_json(recipe),
@@ -140,11 +142,11 @@ class SparkRebuilder:
         given, shape = Instructions.parse(recipe), shape_of(child.path, child.files)
         if wrong := _other_schema(given.form, shape):
             return Compared(wrong, self.measure(child))
-        made, parent_shape = self._made(given, parent)
-        there = self._read(shape)
-        size = shape.size_bytes + parent_shape.size_bytes
-        counted = Counted(_both(_made_texts(made), _texts(there)), size, given.recipe.distinct)
-        (tally,) = tally_rows(self._session(), [counted])
+        with columns_for(self._session()):
+            made, parent_shape = self._made(given, parent)
+            size = shape.size_bytes + parent_shape.size_bytes
+            counted = Counted(_both(_made_texts(made), _texts(self._read(shape))), size, given.recipe.distinct)
+            (tally,) = tally_rows(self._session(), [counted])
         _refuse_other_count(tally.read_made, parent_shape)
         _refuse_other_count(tally.read_there, shape)
         return Compared(_difference(tally, "the recipe makes"), _content(tally, shape))
@@ -154,8 +156,9 @@ class SparkRebuilder:
         one, other = shape_of(rebuilt.path, rebuilt.files), shape_of(child.path, child.files)
         if one.signature != other.signature:
             return Compared("their columns or types differ", self.measure(rebuilt))
-        frame = _both(_texts(self._read(other)), _texts(self._read(one)))
-        (tally,) = tally_rows(self._session(), [Counted(frame, one.size_bytes + other.size_bytes)])
+        with columns_for(self._session()):
+            frame = _both(_texts(self._read(other)), _texts(self._read(one)))
+            (tally,) = tally_rows(self._session(), [Counted(frame, one.size_bytes + other.size_bytes)])
         _refuse_other_count(tally.read_made, other)
         _refuse_other_count(tally.read_there, one)
         return Compared(_difference(tally, "the original has"), _content(tally, one))
@@ -168,8 +171,9 @@ class SparkRebuilder:
         """The same of many tables, of which the small ones share jobs."""
         measured: list[Measured] = []
         for batch in _batches([shape_of(table.path, table.files) for table in tables]):
-            counted = [Counted(_counts(_texts(self._read(s)), made=False), s.size_bytes) for s in batch]
-            tallies = tally_rows(self._session(), counted)
+            with columns_for(self._session()):
+                counted = [Counted(_counts(_texts(self._read(s)), made=False), s.size_bytes) for s in batch]
+                tallies = tally_rows(self._session(), counted)
             for shape, tally in zip(batch, tallies, strict=True):
                 _refuse_other_count(tally.read_there, shape)
                 measured.append(_content(tally, shape))
@@ -180,9 +184,9 @@ class SparkRebuilder:
     def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
         """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked."""
         given = Instructions.parse(recipe)
-        made, shape = self._made(given, parent)
-        rows = _kept_rows(made, given)
-        rows = _arranged(rows, given.form, one_file=one_file, size_bytes=shape.size_bytes)
+        with columns_for(self._session()):
+            made, shape = self._made(given, parent)
+            rows = _arranged(_kept_rows(made, given), given.form, one_file=one_file, size_bytes=shape.size_bytes)
         form = form_to_json(given.form)
 
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
