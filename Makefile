@@ -95,6 +95,14 @@ bench-real: $(DEV_STAMP) ## lakes of real tables, each edge and count against pl
 experiments: $(DEV_STAMP) ## how often a sample misses what it promises to catch, over 2,000 samples each (some minutes)
 	@$(BIN)/python -m benchmarks.theorem2
 
+.PHONY: bench-update
+bench-update: $(DEV_STAMP) ## an update against a scan from scratch: seconds and bytes (about half an hour)
+	@$(BIN)/python -m benchmarks.update
+
+.PHONY: torture-update
+torture-update: $(DEV_STAMP) ## 5,000 random sequences of changes: an update is what a scan is (an hour)
+	@TORTURE_UPDATES=5000 $(BIN)/python -m pytest tests/test_updates.py
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py

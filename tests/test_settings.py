@@ -40,9 +40,9 @@ def another(declaration: Declaration, number: int) -> Any:
     if declaration.name == "partition_types":
         return ("string", "infer")[number % 2]
     if declaration.type is int:
-        return number + 3
+        return number + 30  # the defaults are smaller, or much larger
     if declaration.type is float:
-        return 0.25 + number / 8
+        return 0.375 + number / 8
     return {"master": "spark://", "remote": "sc://"}.get(declaration.name, "") + f"text{number}"
 
 

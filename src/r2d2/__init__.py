@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from r2d2.api import Lake, open_state, scan
+    from r2d2.api import Lake, open_state, scan, update
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "__version__", "open_state", "scan"]
+__all__ = ["Lake", "__version__", "open_state", "scan", "update"]
 
 
 def __getattr__(name: str) -> Any:

@@ -37,6 +37,8 @@ from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
 from r2d2.steps.infer_recipes import NoRecipe
+from r2d2.updating import Update, as_scanned
+from r2d2.updating import update as update_scan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +72,13 @@ class Lake:
         """Why *child* is, may be or cannot be contained in *parent*; with the values of a missing row if asked."""
         return explain_pair(self.scan, parent=parent, child=child, show_values=show_values)
 
+    def infer_recipes(
+        self, *, only: Iterable[tuple[str, str]] | None = None, spark: SparkSession | None = None, **settings: Any
+    ) -> dict[tuple[str, str], Recipe | NoRecipe]:
+        """By (parent, child) a recipe that gave the child exactly, or why there is none; see `infer_recipes`."""
+        in_force = load_settings({"state": str(self.scan.settings["state"])} | settings)
+        return infer_recipes(self.scan, in_force, only=only, spark=spark)
+
     def to_pandas(self) -> Any:
         """The edges as a DataFrame."""
         return self.edges().to_pandas()
@@ -82,6 +91,11 @@ def scan(*roots: str | Path, spark: SparkSession | None = None, **settings: Any)
     """Scan the lake under *roots*; settings by name as in docs/cli-reference.md. *spark* is used, never stopped."""
     in_force = load_settings(settings)
     return Lake(scan_lake([str(root) for root in roots], in_force, spark=spark))
+
+
+def update(state: str | Path = ".r2d2", *, spark: SparkSession | None = None, **settings: Any) -> Lake:
+    """Bring the newest scan in *state* up to date: only what changed is read. *spark* is used, never stopped."""
+    return Lake(update_lake(load_settings({"state": state, **settings}), spark=spark).scan)
 
 
 def open_state(state: str | Path = ".r2d2") -> Lake:
@@ -133,14 +147,48 @@ def scan_lake(
     store = StateStore(settings.state)
     with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
-        tools = Tools(
-            discover=_discover,
-            profile=_Profiler(known, session),
-            content=partial(_content, session, store.key(), hash_bits, progress is not silent),
-        )
+        tools = lake_tools(session, store.key(), known=known, hash_bits=hash_bits, shown=progress is not silent)
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
         return replace(found, run=store.save(found, keep=settings.keep_runs))
+
+
+def lake_tools(
+    session: LazySession, key: bytes, *, known: Scan | None = None, hash_bits: int = 128, shown: bool = False
+) -> Tools:
+    """What the pipeline needs of the world; profiles that *known* has are not read again.
+
+    With *shown*, running jobs tell how far they are.
+    """
+    return Tools(
+        discover=_discover,
+        profile=_Profiler(known, session),
+        content=partial(_content, session, key, hash_bits, shown),
+    )
+
+
+def update_lake(
+    settings: Settings,
+    *,
+    spark: SparkSession | None = None,
+    progress: Progress = silent,
+    rebuildable: Iterable[str] = (),
+) -> Update:
+    """Bring the newest scan in the state folder up to date and keep the result there, if anything changed.
+
+    *rebuildable* are tables that were deleted on purpose and stay in the graph.
+    """
+    store = StateStore(settings.state)
+    store.newest  # noqa: B018 - an error if there is no scan, before anything is written
+    with store.locked(), LazySession(settings, spark) as session:
+        old = store.load()
+        settings = as_scanned(settings, old)
+        tools = lake_tools(session, store.key(), shown=progress is not silent)
+        done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=list(rebuildable))
+        if not done.is_news:
+            return replace(done, scan=old)
+        found = replace(done.scan, session_seconds=session.seconds)
+        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs)))
 
 
 def infer_recipes(
@@ -193,7 +241,7 @@ def try_recipe(
 
 
 def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> RecipeJobs:
-    changed = [table.name for table in scan.tables if _changed(table)]
+    changed = [table.name for table in scan.tables if changed_since(table)]
     if changed:
         raise UserError(
             f"{changed[0]} has changed since the scan" + (f", and {len(changed) - 1:,} more" if changed[1:] else ""),
@@ -202,7 +250,7 @@ def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> Recipe
     return RecipeJobs(_LakeContent(scan, session, _hashing(StateStore(settings.state).key()), None), step.find_boxes)
 
 
-def _changed(table: Table) -> bool:
+def changed_since(table: Table) -> bool:
     """Whether a file of the table is gone, or has another size or time than when it was scanned."""
     for file in table.files:
         try:

@@ -7,13 +7,14 @@ reason. What touches files or Spark comes in as `Tools`, so that the steps thems
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
 from r2d2.model.profile import TableProfile
 from r2d2.model.progress import Reading
 from r2d2.model.scan import FunnelLine, Scan
+from r2d2.model.schema import Token
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.settings import Settings
 from r2d2.steps.build_schema_graph import build_schema_graph
@@ -21,7 +22,7 @@ from r2d2.steps.prune_by_content import Content as Sampling
 from r2d2.steps.prune_by_content import prune_by_content, rows_to_sample
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.verify_containment import Content as Comparing
-from r2d2.steps.verify_containment import verify_containment
+from r2d2.steps.verify_containment import Missing, Pair, verify_containment
 
 
 class Progress(Protocol):
@@ -47,6 +48,11 @@ class Profiled:
 class Content(Sampling, Comparing, Protocol):
     """Whoever can read the tables' rows."""
 
+    bytes_read: int  # so far
+
+    def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
+        """Read some columns of some files of each table, to see that they can be read."""
+
     def problems(self) -> Sequence[Problem]:
         """The tables that could not be read so far."""
 
@@ -62,8 +68,16 @@ class Tools:
 
 def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Which tables are there?"""
+    listed_ns = time.time_ns()
     found = tools.discover(scan.roots, settings, progress)
-    return replace(scan, roots=found.roots, tables=found.tables, problems=found.problems, overlaps=found.overlaps)
+    return replace(
+        scan,
+        roots=found.roots,
+        tables=found.tables,
+        problems=found.problems,
+        overlaps=found.overlaps,
+        listed_ns=listed_ns,
+    )
 
 
 def _profile(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
@@ -92,33 +106,46 @@ def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Pro
 def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """In which pairs is a sampled row of the child not in the parent?"""
     assert scan.graph is not None
-    content = tools.content(scan, settings, _Meter("prune_by_content", progress).read)
+    content = tools.content(scan, settings, Meter("prune_by_content", progress).read)
     asked = settings.epsilon > 0
-    rows = rows_to_sample(missing_share=settings.epsilon, risk=settings.delta) if asked else settings.rows
     pruned = prune_by_content(
         scan.graph,
         profiles=scan.profiles,
         width=settings.columns,
-        rows=rows,
+        rows=sampled_rows(settings),
         uniform=asked or not settings.verify,  # a result that stands on samples must earn its guarantee
         content=content,
         small_too=not settings.verify,
     )
-    return _noted(replace(scan, graph=pruned), content)
+    return noted(replace(scan, graph=pruned), content)
+
+
+def sampled_rows(settings: Settings) -> int:
+    """How many rows of each child are sampled."""
+    if settings.epsilon > 0:
+        return rows_to_sample(missing_share=settings.epsilon, risk=settings.delta)
+    return settings.rows
 
 
 def _verify_containment(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Which of what is left holds, row by row?"""
+    return verify_knowing({}, scan, tools, settings, progress)
+
+
+def verify_knowing(
+    known: Mapping[Pair, Missing], scan: Scan, tools: Tools, settings: Settings, progress: Progress
+) -> Scan:
+    """The step where some edges outside the scan's graph are proven already."""
     assert scan.graph is not None
-    meter = _Meter("verify_containment", progress)
+    meter = Meter("verify_containment", progress)
     content = tools.content(scan, settings, meter.read)
     verified = verify_containment(
-        scan.graph, profiles=scan.profiles, content=content, bag=scan.bag, settled=meter.settle
+        scan.graph, profiles=scan.profiles, content=content, bag=scan.bag, known=known, settled=meter.settle
     )
-    return _noted(replace(scan, graph=verified), content)
+    return noted(replace(scan, graph=verified), content)
 
 
-class _Meter:
+class Meter:
     """Puts together what is known of how far a step is that reads rows."""
 
     def __init__(self, step: str, progress: Progress) -> None:
@@ -136,10 +163,14 @@ class _Meter:
         self._progress(self._step, reading.bytes, reading.all_bytes, unit="bytes", detail=detail)
 
 
-def _noted(scan: Scan, content: Content) -> Scan:
+def noted(scan: Scan, content: Content) -> Scan:
     """With the problems that reading the content has met; each table once."""
     known = {problem.where for problem in scan.problems if problem.needs_a_look}
-    return replace(scan, problems=(*scan.problems, *(p for p in content.problems() if p.where not in known)))
+    return replace(
+        scan,
+        problems=(*scan.problems, *(p for p in content.problems() if p.where not in known)),
+        bytes_read=scan.bytes_read + content.bytes_read,
+    )
 
 
 class Step(NamedTuple):
@@ -168,13 +199,18 @@ def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Pro
     """Take the lake under *roots* through every step."""
     scan = Scan(roots=tuple(roots), settings=asdict(settings))
     for step in steps_for(settings):
-        progress(step.name, 0, None)
-        started = time.perf_counter()
-        scan = step.run(scan, tools, settings, progress)
-        line = _funnel_line(step.name, scan, time.perf_counter() - started)
-        progress(step.name, line.left, line.left)
-        scan = replace(scan, funnel=(*scan.funnel, line))
+        scan = take(step, scan, tools, settings, progress)
     return scan
+
+
+def take(step: Step, scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """One step, with its line in the funnel."""
+    progress(step.name, 0, None)
+    started = time.perf_counter()
+    scan = step.run(scan, tools, settings, progress)
+    line = _funnel_line(step.name, scan, time.perf_counter() - started)
+    progress(step.name, line.left, line.left)
+    return replace(scan, funnel=(*scan.funnel, line))
 
 
 def _funnel_line(step: str, scan: Scan, seconds: float) -> FunnelLine:

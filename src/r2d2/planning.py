@@ -91,8 +91,10 @@ def _usage(scan: Scan, settings: Settings) -> tuple[list[Usage], list[str]]:
     seen, unknown = read_access_log(
         settings.access, tables=scan.number_of, default=default, excluded_readers=settings.exclude_reader
     )
-    notes = [f"{len(unknown):,} names in {settings.access} are no table of this lake, such as {unknown[0]}"]
-    return [seen.get(number, default) for number in range(len(scan.tables))], notes if unknown else []
+    usage = [seen.get(number, default) for number in range(len(scan.tables))]
+    if not unknown:
+        return usage, []
+    return usage, [f"{len(unknown):,} names in {settings.access} are no table of this lake, such as {unknown[0]}"]
 
 
 class _Guards:

@@ -85,7 +85,7 @@ def _nothing_or(check: Check) -> Check:
 
 _SCANS = ("scan", "demo")
 _PLANS = ("plan", "demo")
-_SPARK = (*_SCANS, "recipe", "plan", "apply", "drill", "restore")  # the commands that read rows
+_SPARK = (*_SCANS, "update", "find", "recipe", "plan", "apply", "drill", "restore")  # the commands that read rows
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Settings:
     footer_timeout: float = _setting(
         30.0,
         "seconds one file's metadata may take before its table is called unreadable",
-        commands=["scan"],
+        commands=["scan", "update", "find"],
         metavar="SECONDS",
         check=_from_to(0.1, 86_400),
     )
@@ -194,7 +194,7 @@ class Settings:
     )
     recipe_rows: int = _setting(
         10_000_000,
-        "rows of a child up to which a predicate is searched for and rows are listed, 24 bytes of memory each",
+        "rows of a child up to which a predicate is searched for and rows are listed; about 32 bytes of memory each",
         commands=["recipe"],
         metavar="N",
         check=_at_least(0),
@@ -230,10 +230,10 @@ class Settings:
         3600.0, "seconds that a rebuild may take at most", commands=_PLANS, metavar="SECONDS", check=_at_least(0)
     )
     read_speed: float = _setting(
-        100.0, "MB a second that a rebuild reads", commands=_PLANS, metavar="MB", check=_at_least(0.001)
+        100.0, "how many MB a second a rebuild reads", commands=_PLANS, metavar="MB", check=_at_least(0.001)
     )
     write_speed: float = _setting(
-        50.0, "MB a second that a rebuild writes", commands=_PLANS, metavar="MB", check=_at_least(0.001)
+        50.0, "how many MB a second a rebuild writes", commands=_PLANS, metavar="MB", check=_at_least(0.001)
     )
     protect: tuple[str, ...] = _setting((), "tables that stay; may be repeated", commands=["plan"], metavar="GLOB")
     legal_hold: tuple[str, ...] = _setting(
@@ -268,7 +268,18 @@ class Settings:
         check=_at_least(0),
     )
     keep_runs: int = _setting(
-        2, "how many finished scans the state folder keeps", commands=["scan"], metavar="N", check=_at_least(1)
+        2,
+        "how many finished scans the state folder keeps",
+        commands=["scan", "update"],
+        metavar="N",
+        check=_at_least(1),
+    )
+    nearest: int = _setting(
+        5,
+        "tables that lack some of the rows to name, the nearest first; 0: none, which reads less",
+        commands=["find"],
+        metavar="N",
+        check=_at_least(0),
     )
 
 

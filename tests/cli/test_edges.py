@@ -16,9 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.cli.output import console, print_csv, printable
+from r2d2.state.store import StateStore
 from tests.cli.conftest import HOSTILE, Command, Scanned
 
-KEYS = ["parent", "child", "verdict", "containment", "bag", "missing_rows", "child_rows", "parent_rows", "because"]
+KEYS = [
+    "parent",
+    "child",
+    "verdict",
+    "containment",
+    "bag",
+    "missing_rows",
+    "child_rows",
+    "parent_rows",
+    "because",
+    "since",
+]
 ODD = {f"{name}.parquet" for name in HOSTILE}
 
 
@@ -42,6 +54,7 @@ def test_json_is_a_list_with_exactly_these_keys(r2d2: Command, scanned: Scanned)
         "child_rows": 10,
         "parent_rows": 100,
         "because": row["because"],
+        "since": StateStore(scanned.state).newest.name,
     }
     assert row["because"]
     assert (

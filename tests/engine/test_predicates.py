@@ -16,7 +16,7 @@ from r2d2.engine.predicate_polars import mask_of
 from r2d2.engine.predicate_spark import column_of, to_spark
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal
-from r2d2.model.predicate import Compare, Predicate, keeps
+from r2d2.model.predicate import Compare, IsNull, Not, OneOf, Predicate, keeps
 from r2d2.model.schema import Token, kind_of
 from tests.random_predicates import frames, predicates, rows_of
 from tests.random_tables import SPARK_LACKS, VALUES
@@ -76,6 +76,14 @@ def nested(columns: Columns) -> pa.Table:
         array = column.combine_chunks()
         whole[token[0]] = pa.StructArray.from_arrays([array], names=[token[1]]) if len(token) > 1 else array
     return pa.table(whole)
+
+
+def test_a_column_without_a_type_is_all_null() -> None:
+    columns = {("a",): pa.chunked_array([pa.nulls(3)]), ("b",): pa.chunked_array([pa.array([1, 2, None])])}
+    less = Compare(("a",), "<", Literal("int", 5))
+    for predicate in (less, Not(less), OneOf(("a",), (Literal("string", "x"),)), IsNull(("a",))):
+        row = {("a",): None, ("b",): None}
+        assert kept_by_polars(predicate, columns) == [keeps(predicate, row)] * 3
 
 
 def test_a_column_of_another_kind_is_refused_not_cast() -> None:

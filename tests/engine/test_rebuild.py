@@ -86,3 +86,21 @@ def test_a_recipe_that_fails_is_reported_and_the_others_are_carried_out(tmp_path
     assert {"recipe": 6, "wrong": answers[0]["wrong"]} == answers[0] and "cannot be cast" in answers[0]["wrong"]
     sums = {next(iter(answer)): answer["sum"][0] for answer in answers[1:]}
     assert sums == {"recipe": 2, "whole": 3}
+
+
+def sums(content: Any, recipe: Recipe) -> tuple[int, ...]:
+    """What a recipe makes of a table, however its rows are cut into files and slices."""
+    types = [[column.token, column.type_name] for column in content.columns]
+    pieces = [
+        {"table": 0, "slice": part, "recipes": [[0, recipes.to_json(recipe), ""]], "types": types, "whole": []}
+        for part in content.slices
+    ]
+    answers = [json.loads(text) for text in rebuild_bundle(pieces, hashing=Hashing(read_slice, bytes(32)))]
+    return tuple(sum(numbers) % 2**64 for numbers in zip(*(answer["sum"] for answer in answers), strict=True))
+
+
+def test_a_recipe_makes_the_same_rows_however_the_parent_is_cut(tmp_path: Path) -> None:
+    table = pa.table({"x": [n % 11 for n in range(500)], "y": [None if n % 5 == 0 else n / 7 for n in range(500)]})
+    recipe = Recipe(projection([Column(("y",), "float64")]), Compare(("x",), ">", Literal("int", 3)))
+    made = [sums(stored(tmp_path / f"t{files}", table, files), recipe) for files in (1, 2, 7)]
+    assert made[0] == made[1] == made[2] and made[0][0] == sum(n % 11 > 3 for n in range(500))

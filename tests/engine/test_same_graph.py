@@ -105,7 +105,7 @@ def test_on_a_cluster_that_loses_a_worker_in_the_middle_of_the_comparison(
         assert scan.poll() is None, (tmp_path / "err").read_text()
         end_session(victim)
         assert tasks_in_hand(folder), "a task ran on the worker when it was killed"
-        assert scan.wait(120) == 0, (tmp_path / "err").read_text()
+        assert scan.wait(300) == 0, (tmp_path / "err").read_text()
     finally:
         scan.kill()
         scan.wait()
@@ -124,7 +124,7 @@ def test_a_cluster_that_has_lost_all_its_workers_is_told_in_words(
         wait_for(lambda: any(executors_of(worker.pid) for worker in alive) or scan.poll() is not None)
         for worker in alive:
             end_session(worker)
-        assert scan.wait(120) == 2, (tmp_path / "err").read_text()
+        assert scan.wait(300) == 2, (tmp_path / "err").read_text()
     finally:
         scan.kill()
         scan.wait()
@@ -137,7 +137,7 @@ def executors_of(worker: int) -> list[int]:
     return [n for n, line in processes_of(worker).items() if "CoarseGrainedExecutorBackend" in line]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

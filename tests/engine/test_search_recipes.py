@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.engine import search_recipes
+from r2d2.engine import held_rows, marked_rows
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
 from r2d2.engine.recipes import RecipeJobs
@@ -73,8 +73,8 @@ def found(folder: Path, parent: pa.Table, child: pa.Table, files: int = 1) -> Re
 @given(pairs(), st.integers(1, 3), st.sampled_from([4, 60_000]))
 def test_any_child_that_is_contained_as_a_bag_is_rebuilt(tables: Any, files: int, held: int) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_recipes, "HELD_ROWS", held)
-        patch.setattr(search_recipes, "CACHED_CELLS", 0 if held == 4 else 10**6)
+        patch.setattr(held_rows, "HELD_ROWS", held)
+        patch.setattr(marked_rows, "CACHED_CELLS", 0 if held == 4 else 10**6)
         folder = Path(name)
         parent, child = tables
         stored(folder / "a", parent), stored(folder / "b", child)
@@ -132,8 +132,8 @@ SELECTS = {
 @pytest.mark.parametrize("held", [200, 60_000])
 @pytest.mark.parametrize("name", SELECTS)
 def test_selections_are_found_as_predicates(tmp_path: Path, name: str, held: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(search_recipes, "HELD_ROWS", held)
-    monkeypatch.setattr(search_recipes, "CACHED_CELLS", 0)
+    monkeypatch.setattr(held_rows, "HELD_ROWS", held)
+    monkeypatch.setattr(marked_rows, "CACHED_CELLS", 0)
     keep, columns = SELECTS[name]
     parent = orders(4000)
     recipe = found(tmp_path, parent, where(parent, keep, columns), files=3)

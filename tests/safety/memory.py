@@ -10,12 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 
-from r2d2.safety.files import FILE, FOLDER, OTHER, Stat
+from r2d2.safety.files import FILE, FOLDER, Stat
 from r2d2.safety.refused import Busy
 
 
@@ -52,6 +53,7 @@ class MemoryFiles:
         self.ticks = 10**9
         self.next_inode = 2
         self.locked: dict[str, str] = {}
+        self.names_of: Counter[int] | None = None  # how many names each file has; counted when asked for
 
     # --- the Files protocol
 
@@ -60,9 +62,9 @@ class MemoryFiles:
             node = self._node(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        links = 1
-        if node.kind == FILE:
-            links = sum(node.inode in other.entries.values() for other in self.nodes.values() if other.entries)
+        if self.names_of is None:
+            self.names_of = Counter(inode for other in self.nodes.values() for inode in other.entries.values())
+        links = self.names_of[node.inode] if node.kind == FILE else 1
         return Stat(node.kind, len(node.content), node.modified_ns, node.changed_ns, node.inode, 7, links)
 
     def names(self, path: str) -> list[str]:
@@ -98,7 +100,7 @@ class MemoryFiles:
             if change.waits_for:
                 left.append(change)
             else:
-                _set(change, {inode: node.durable_entries for inode, node in self.nodes.items()})
+                _set(change, lambda inode: self.nodes[inode].durable_entries)
         self.changes = left
 
     def make_folder(self, path: str) -> None:
@@ -163,9 +165,10 @@ class MemoryFiles:
         self._write(node, content)
         node.modified_ns = modified
 
-    def link(self, path: str) -> None:
-        folder, name = self._above(path)
-        self._change(((folder.inode, name, self._new(OTHER).inode),))
+    def hard_link(self, path: str, new_path: str) -> None:
+        """A second name of a file."""
+        folder, name = self._above(new_path)
+        self._change(((folder.inode, name, self._file(path).inode),))
 
     def all_durable(self) -> None:
         self.changes = []
@@ -194,7 +197,7 @@ class MemoryFiles:
         made.ticks, made.next_inode = self.ticks, self.next_inode
         entries = {inode: dict(node.durable_entries) for inode, node in self.nodes.items()}
         for change in kept:
-            _set(change, entries)
+            _set(change, entries.__getitem__)
         reached, pending = {}, [1]
         while pending:
             inode = pending.pop()
@@ -225,8 +228,9 @@ class MemoryFiles:
         node.versions.append((content, node.modified_ns))
 
     def _change(self, steps: tuple[tuple[int, str, int | None], ...]) -> None:
+        self.names_of = None
         change = Change(steps, {folder for folder, _, _ in steps})
-        _set(change, {inode: node.entries for inode, node in self.nodes.items()})
+        _set(change, lambda inode: self.nodes[inode].entries)
         self.changes.append(change)
 
     def _node(self, path: str) -> Node:
@@ -256,12 +260,12 @@ class MemoryFiles:
         return self._folder(folder), name
 
 
-def _set(change: Change, entries: dict[int, dict[str, int]]) -> None:
+def _set(change: Change, entries_of: Callable[[int], dict[str, int]]) -> None:
     for folder, name, inode in change.steps:
         if inode is None:
-            entries[folder].pop(name, None)
+            entries_of(folder).pop(name, None)
         else:
-            entries[folder][name] = inode
+            entries_of(folder)[name] = inode
 
 
 def _left_of(node: Node) -> list[tuple[bytes, int]]:

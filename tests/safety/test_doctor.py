@@ -21,7 +21,7 @@ from r2d2.safety.recovery import open_lake
 from r2d2.safety.refused import Changed, Refused
 from r2d2.safety.registry import State
 from r2d2.safety.status import status
-from r2d2.safety.tables import see_table
+from r2d2.safety.tables import below, see_table
 from tests.safety.hooked import Hooked, Killed
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
@@ -124,6 +124,41 @@ def test_a_drifted_parent_of_a_purged_table_is_refused_until_it_is_back(world: W
     world.files.scribble("big/part-0.rows", before)
     assert world.restore()[0].by == "recipe"
     assert world.rows_at("a/small") == world.original["a/small"]
+
+
+def test_a_parent_that_came_back_from_a_backup_is_as_good_as_before(world: World) -> None:
+    world.drill()
+    world.purge()
+    content = b"".join(world.files.chunks("big/part-0.rows"))
+    world.files.unlink("big/part-0.rows")
+    with pytest.raises(Changed, match="is missing"):
+        world.restore(tables=["a/small"])
+    world.files.put("big/part-0.rows", content)  # another inode, another time, the same bytes
+    assert world.drill()[0].is_exact and world.restore()[0].by == "recipe"
+    assert world.rows_at("a/small") == world.original["a/small"]
+
+
+@pytest.mark.parametrize("steps", [(), ("drill",), ("drill", "purge")])
+def test_a_lake_that_was_copied_to_another_disk_works_as_before(world: World, steps: tuple[str, ...]) -> None:
+    for step in steps:
+        getattr(world, step)()
+    files = MemoryFiles()
+    files.next_inode = 1000
+    for path in below(world.files, ""):
+        if path.endswith("/"):
+            files.put(path + "x", b"")
+            files.unlink(path + "x")
+        else:
+            files.put(path, b"".join(world.files.chunks(path)))
+    files.all_durable()
+    moved = world.with_files(files)
+    assert not [finding for finding in doctor(files) if finding.severity == BAD]
+    moved.drill()
+    for purged in moved.purge():
+        assert purged.is_purged, purged.because
+    assert files.names(QUARANTINE) == []
+    assert moved.restore()[0].is_restored
+    assert moved.rows_at("a/small") == world.original["a/small"]
 
 
 def test_a_parent_that_grew_is_fine_what_was_added_is_not_read(world: World) -> None:

@@ -9,8 +9,11 @@ import pytest
 
 from r2d2.errors import R2D2Error
 from r2d2.safety.refused import DiskError
-from tests.safety.hooked import count, fail_at
+from tests.safety.hooked import Hooked, count, fail_at
+from tests.safety.tally import TALLY
 from tests.safety.world import SCENARIOS, Scenario, World, check_all_comes_back, memory_world
+
+pytestmark = pytest.mark.usefixtures("remembered_lines")
 
 ERRNOS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 CHILDREN = {"folder": "a/small", "file": "flat.rows"}
@@ -34,6 +37,7 @@ def test_every_errno_at_every_call_loses_nothing(scenario: Scenario, child: str)
         for code in ERRNOS:
             world = prepared.fork()
             failing(scenario, world, fail_at(world.files, number, code, torn=number % 2 == 0))
+            TALLY["failed calls"] += 1
             where = check_all_comes_back(world)
             assert where[child] in scenario.allowed
 
@@ -49,6 +53,31 @@ def test_a_disk_that_stays_full_loses_nothing(scenario: Scenario) -> None:
         with pytest.raises(R2D2Error):
             scenario.run(world, files)
         check_all_comes_back(world)
+
+
+def test_a_table_that_a_rename_would_have_to_copy_stays_and_the_others_go() -> None:
+    world = memory_world()
+
+    def before(number: int, name: str, given: tuple[Any, ...]) -> None:
+        if name == "move" and given[0] == "flat.rows":
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    applied = {one.table: one for one in world.apply(Hooked(world.files, before))}
+    assert [name for name, one in applied.items() if not one.is_deleted] == ["flat.rows"]
+    assert "cross-device" in applied["flat.rows"].because
+    assert check_all_comes_back(world)["flat.rows"] == "lake"
+
+
+def test_ctrl_c_while_verifying_puts_the_table_back_at_once() -> None:
+    world = memory_world(["a/small"])
+
+    def interrupted(**given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    world.rebuilder.verify = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        world.apply()
+    assert world.rows_at("a/small") == world.original["a/small"]
 
 
 def test_an_error_while_verifying_puts_the_table_back_at_once() -> None:

@@ -29,18 +29,18 @@ from r2d2.safety.posix import PosixFiles
 from r2d2.safety.purge import purge
 from r2d2.safety.rebuilder import Comparison, Placed
 from r2d2.safety.records import MoveIntended, PlanStarted, Restored, decode_record, encode_record
-from r2d2.safety.refused import JournalDamaged, Refused
+from r2d2.safety.refused import Changed, JournalDamaged, Refused
 from r2d2.safety.registry import Registry, State
 from r2d2.safety.restore import restore_one
 from tests.safety.hooked import Hooked
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
-from tests.safety.world import ANN, World, memory_world
+from tests.safety.world import World, memory_world
 
 MODULES = [importlib.import_module(f"r2d2.safety.{found.name}") for found in pkgutil.iter_modules(r2d2.safety.__path__)]
 
 
-def is_deleted(world: World, plan: Plan | None = None, *, files: Any = None, approval: Approval = ANN) -> bool:
+def is_deleted(world: World, plan: Plan | None = None, *, files: Any = None, approval: Approval | None = None) -> bool:
     """Whether a plan that should be refused, or rolled back, deletes something."""
     with suppress(R2D2Error):
         return any(one.is_deleted for one in world.apply(files, plan=plan, approval=approval))
@@ -94,7 +94,7 @@ def a_plan_with_a_path_that_leads_out() -> bool:
 
 def a_journal_with_a_path_that_leads_out() -> bool:
     entry = memory_world().plan.entries[0]
-    record = MoveIntended("0" * 64, "p", replace(entry, child=replace(entry.child, location="../x")), 1, 1)
+    record = MoveIntended("0" * 64, "p", replace(entry, child=replace(entry.child, location="../x")), 1)
     with suppress(codec.Malformed):
         decode_record(encode_record(record))
         return True
@@ -170,8 +170,12 @@ def a_child_that_is_pinned() -> bool:
     world = memory_world(["b/copy"])
     world.files.put("top/part-0.rows", b"".join(world.files.chunks("other/part-0.rows")))
     entry = world.plan.entries[0]
-    world.apply()  # b/copy is rebuilt from other, which therefore stays
-    other = replace(entry, child=entry.parent, parent=tables.see_table(world.files, "top", "top"))
+    world.apply()  # b/copy is rebuilt from other, which therefore stays, even if somebody has written it anew
+    content = b"".join(world.files.chunks("other/part-0.rows"))
+    world.files.unlink("other/part-0.rows")
+    world.files.put("other/part-5.rows", content)
+    child, parent = (tables.see_table(world.files, name, name) for name in ("other", "top"))
+    other = replace(entry, child=child, parent=parent)
     return is_deleted(world, resealed(world, plan_id="second", entries=(other,)))
 
 
@@ -220,6 +224,29 @@ def a_writer_right_before_the_commit() -> bool:
     return is_deleted(world, files=files)
 
 
+def a_file_of_another_size() -> bool:
+    """Seen at a look, before every byte is read again."""
+    world = memory_world(["a/small"])
+    world.files.append("a/small/part-0.rows", b"more")
+    with suppress(Changed):
+        tables.look_at(world.files, world.plan.entries[0].child, "a/small")
+        return True
+    return False
+
+
+def a_parent_in_use_under_another_name() -> bool:
+    world = memory_world(["b/copy"])
+    world.files.put("top/part-0.rows", b"".join(world.files.chunks("other/part-0.rows")))
+    world.apply()  # b/copy is rebuilt from other
+    world.files.make_folder("alias")
+    world.files.hard_link("other/part-0.rows", "alias/part-0.rows")
+    alias, top = (tables.see_table(world.files, name, name) for name in ("alias", "top"))
+    entry = replace(world.plan.entries[0], child=alias, parent=top)
+    with pytest.MonkeyPatch.context() as patch:  # a bind mount: another name without another link
+        patch.setattr("r2d2.safety.apply.refuse_hard_links", lambda child, look: None)
+        return is_deleted(world, resealed(world, plan_id="second", entries=(entry,)))
+
+
 def a_file_put_there_anew() -> bool:
     world = memory_world(["a/small"])
     content = b"".join(world.files.chunks("a/small/part-0.rows"))
@@ -248,7 +275,7 @@ def a_table_on_another_disk() -> bool:
 
 def a_file_with_a_second_name() -> bool:
     world = memory_world(["flat.rows"])
-    world.files._folder("b").entries["hard-link"] = world.files._node("flat.rows").inode
+    world.files.hard_link("flat.rows", "b/second-name")
     return is_deleted(world)
 
 
@@ -442,8 +469,17 @@ def a_lake_in_an_object_store() -> bool:
     return True
 
 
+def a_system_that_follows_links() -> bool:
+    with pytest.MonkeyPatch.context() as patch, suppress(Refused):
+        patch.delattr("os.O_NOFOLLOW")
+        PosixFiles("/")
+        return True
+    return False
+
+
 GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_remote": a_lake_in_an_object_store,
+    "refuse_no_posix": a_system_that_follows_links,
     "refuse_other_version": a_plan_of_another_version,
     "refuse_unsealed": an_unsealed_plan,
     "refuse_malformed": a_plan_with_a_path_that_leads_out,
@@ -462,7 +498,9 @@ GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_unexplained": content_that_nobody_read,
     "refuse_other_content": bytes_that_changed_under_the_same_size_and_time,
     "refuse_moving_target": a_writer_right_before_the_commit,
-    "refuse_other_file": a_file_put_there_anew,
+    "refuse_other_file": a_file_of_another_size,
+    "refuse_rewritten": a_file_put_there_anew,
+    "refuse_pinned_files": a_parent_in_use_under_another_name,
     "refuse_recent": a_table_written_a_moment_ago,
     "refuse_other_device": a_table_on_another_disk,
     "refuse_hard_links": a_file_with_a_second_name,

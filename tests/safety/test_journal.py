@@ -10,6 +10,7 @@ import pytest
 
 from r2d2.safety import codec
 from r2d2.safety.journal import line_of, read_journal
+from r2d2.safety.lake import hold
 from r2d2.safety.paths import JOURNAL, why_unsafe
 from r2d2.safety.records import (
     Committed,
@@ -28,9 +29,10 @@ from r2d2.safety.records import (
     decode_record,
     encode_record,
 )
+from r2d2.safety.recovery import undo_move
 from r2d2.safety.refused import JournalDamaged, JournalStopped
 from r2d2.safety.registry import Registry, State
-from tests.safety.hooked import fail_at
+from tests.safety.hooked import Killed, count, fail_at, kill_at
 from tests.safety.world import World, memory_world
 
 
@@ -187,3 +189,26 @@ def test_an_impossible_record_is_refused_before_it_is_written() -> None:
     with world.lake() as lake, pytest.raises(JournalDamaged):
         lake.write(Restored(next(iter(lake.registry.slots)), 0))
     assert content_of(world) == before
+
+
+def test_nothing_is_moved_back_while_the_journal_is_stopped() -> None:
+    world = memory_world(["a/small"])
+    with pytest.raises(Killed):
+        world.apply(kill_at(world.files, _call_after_move(world.fork())))
+    with hold(world.files, world.clock) as lake:
+        lake.journal._files = fail_at(world.files, 1, errno.EIO)
+        with pytest.raises(JournalStopped):
+            lake.write(PlanStarted("p", "s", "Ann", 1, 0))
+        with pytest.raises(JournalStopped):
+            undo_move(lake, lake.registry.active[0], "")
+        assert world.files.stat("a/small") is None
+    world.recover()
+    assert world.rows_at("a/small") == world.original["a/small"]
+
+
+def _call_after_move(world: World) -> int:
+    moves: list[int] = []
+    files = count(world.files)
+    files.before = lambda number, name, given: moves.append(number) if name == "move" else None
+    world.apply(files)
+    return moves[0] + 1

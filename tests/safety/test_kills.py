@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.safety.hooked import Killed, count, kill_at
+from tests.safety.tally import TALLY
 from tests.safety.world import (
     CHILDREN,
     SCENARIOS,
@@ -23,6 +24,8 @@ from tests.safety.world import (
     memory_world,
     posix_world,
 )
+
+pytestmark = pytest.mark.usefixtures("remembered_lines")
 
 KILLS = int(os.environ.get("SAFETY_KILLS", 250))  # in recovery; those of the commands come on top
 DISK_KILLS = int(os.environ.get("SAFETY_DISK_KILLS", 8))  # for each command, on the real file system
@@ -45,6 +48,7 @@ def calls_of(scenario: Scenario, world: World) -> int:
 def killed(scenario: Scenario, world: World, number: int, torn: float | None = None) -> World:
     with pytest.raises(Killed):
         scenario.run(world, kill_at(world.files, number, torn=torn))
+    TALLY["kills"] += 1
     return world
 
 
@@ -70,7 +74,7 @@ def test_a_record_torn_anywhere_counts_as_not_written(scenario: Scenario, prepar
 
 
 def test_a_kill_inside_recovery_loses_nothing_either(prepared: dict[str, World]) -> None:
-    chance = random.Random(22)
+    chance = random.Random(int(os.environ.get("SAFETY_SEED", 22)))
     calls = {scenario.name: calls_of(scenario, prepared[scenario.name].fork()) for scenario in SCENARIOS}
     recoveries_hit = 0
     for _ in range(KILLS):
@@ -82,6 +86,7 @@ def test_a_kill_inside_recovery_loses_nothing_either(prepared: dict[str, World])
                 world.recover(kill_at(world.files, chance.randint(1, 60), torn=chance.choice(TORN)))
             except Killed:
                 recoveries_hit += 1
+                TALLY["kills in recovery"] += 1
         where = check_all_comes_back(world)
         assert {where[child] for child in CHILDREN} <= scenario.allowed
     assert recoveries_hit > KILLS // 2
@@ -95,6 +100,27 @@ def test_recovering_twice_does_nothing_the_second_time(prepared: dict[str, World
             before = {node.inode: (node.content, dict(node.entries)) for node in world.files.nodes.values()}
             world.recover()
             assert before == {node.inode: (node.content, dict(node.entries)) for node in world.files.nodes.values()}
+
+
+@pytest.mark.parametrize("scenario", [SCENARIOS[1], SCENARIOS[3], SCENARIOS[5], SCENARIOS[7]], ids=lambda one: one.name)
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_kill_inside_a_rebuild_leaves_nothing_half(
+    scenario: Scenario, written: int, prepared: dict[str, World]
+) -> None:
+    world = prepared[scenario.name].fork()
+    write, left = world.rebuilder.write, [written]
+
+    def killed_while_writing(path: str, content: bytes) -> None:
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        write(path, content)
+
+    world.rebuilder.write = killed_while_writing  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        scenario.run(world, None)
+    world.rebuilder.write = write  # type: ignore[method-assign]
+    check_all_comes_back(world)
 
 
 @by_name
@@ -121,5 +147,6 @@ def test_a_process_that_is_really_killed_loses_nothing(scenario: Scenario, fast_
         scenario.run(world, files)
         os._exit(0)
     _, status = os.waitpid(child, 0)
+    TALLY["real kills"] += 1
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     check_all_comes_back(world)

@@ -7,12 +7,16 @@ import os
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from r2d2.safety import codec
+from r2d2.safety.guards import Places, refuse_overlapping
 from r2d2.safety.operations import CheckPlan, CheckTables, Commit, MoveAside, UsePlan, VerifyAside, explain, operations
 from r2d2.safety.paths import SAFETY, check_path, overlaps, why_unsafe
 from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, recipe_digest, seal, write_plan
@@ -234,3 +238,54 @@ def test_tables_with_hostile_but_legal_names_are_deleted_and_restored_as_any(fas
     assert not any(os.path.lexists(os.path.join(world.files.root, location)) for location in names)
     assert all(restored.is_restored for restored in world.restore())
     assert all(world.rows_at(location) == world.original["b/copy"] for location in names)
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "a-b", "a.b"]), min_size=1, max_size=4), max_size=8), st.data())
+def test_places_are_found_as_comparing_all_pairs_finds_them(places: list[list[str]], data: st.DataObject) -> None:
+    paths = ["/".join(parts) for parts in places]
+    asked = "/".join(data.draw(st.lists(st.sampled_from(["a", "b", "a-b", "a.b"]), min_size=1, max_size=4)))
+    found = Places((path, path) for path in paths).touching(asked)
+    expected = {path for path in paths if overlaps(path, asked)}
+    assert (found in expected) if expected else found is None
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "a-b"]), min_size=1, max_size=3), min_size=1, max_size=5))
+def test_overlapping_children_are_found_as_comparing_all_pairs_finds_them(places: list[list[str]]) -> None:
+    plan = memory_world(["a/small"]).plan
+    entry, paths = plan.entries[0], ["/".join(parts) for parts in places]
+    entries = tuple(replace(entry, child=replace(entry.child, location=path)) for path in paths)
+    expected = any(overlaps(one, two) for one, two in combinations(paths, 2))
+    try:
+        refuse_overlapping(replace(plan, entries=entries))
+    except Refused:
+        assert expected
+    else:
+        assert not expected
+
+
+def test_what_was_sealed_and_cannot_be_is_refused_all_the_same() -> None:
+    plan = memory_world(["a/small"]).plan
+    entry = plan.entries[0]
+    files = entry.child.files
+    for changed in (
+        replace(plan, entries=()),
+        replace(plan, plan_id="../x"),
+        replace(plan, entries=(replace(entry, recipe_sha256="0" * 64),)),
+        replace(plan, entries=(replace(entry, expected=replace(entry.expected, rows=1)),)),
+        replace(plan, entries=(replace(entry, expected=replace(entry.expected, digest="")),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, files=())),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, files=(*files, files[0]))),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, is_folder=False)),)),
+        replace(plan, entries=(replace(entry, child=replace(entry.child, files=(replace(files[0], sha256="F"),))),)),
+        replace(
+            plan,
+            entries=(replace(entry, child=replace(entry.child, files=(replace(files[0], path="day=1"), *files[1:]))),),
+        ),
+    ):
+        with pytest.raises(Refused):
+            parse_plan(plan_bytes(seal(changed)))
+
+
+def test_a_list_is_a_list() -> None:
+    with pytest.raises(codec.Malformed, match="is no list"):
+        codec.decode(type(memory_world().plan), {**codec.encode(memory_world().plan), "entries": {}})

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from r2d2.safety import posix
+from r2d2.safety.doctor import doctor
 from r2d2.safety.files import refuse_remote
 from r2d2.safety.lake import posix_files
 from r2d2.safety.moving import in_quarantine, in_work, scrap
 from r2d2.safety.paths import QUARANTINE, SAFETY, slot_of
 from r2d2.safety.posix import PosixFiles, rename_new_by_kernel, rename_new_by_link
 from r2d2.safety.refused import Refused
+from r2d2.safety.status import status
 from r2d2.safety.tables import see_table
 from tests.safety.hooked import Killed
 from tests.safety.world import check_all_comes_back, check_recovered, posix_world
@@ -196,3 +198,7 @@ def test_links_inside_a_rebuilt_table_are_removed_and_not_followed(files: PosixF
     files.create(in_work(slot), [b""])
     scrap(files, in_work(slot))
     scrap(files, in_work(slot))
+
+
+def test_nobody_holds_a_lake_without_a_lock_file(files: PosixFiles) -> None:
+    assert status(files).held_by is None and doctor(files) == ()

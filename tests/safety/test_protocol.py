@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from r2d2.safety.apply import Approval, apply
+from r2d2.safety.operations import explain
 from tests.safety.world import CHILDREN, SCENARIOS, World, check_all_comes_back, memory_world, posix_world
 
 
@@ -29,6 +31,19 @@ def test_a_purged_table_is_rebuilt_by_its_recipe(world: World) -> None:
     assert [one.by for one in restored] == ["recipe"] * 3
     for location, rows in world.original.items():
         assert world.rows_at(location) == rows
+
+
+def test_progress_gets_the_operations_that_explain_tells_of(world: World) -> None:
+    seen: list[str] = []
+    with world.lake() as lake:
+        apply(
+            lake,
+            world.plan,
+            rebuilder=world.rebuilder,
+            approval=Approval("Ann", typed=3),
+            progress=lambda operation: seen.append(operation.explain()),
+        )
+    assert tuple(seen) == explain(world.plan)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)

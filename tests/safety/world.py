@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -24,11 +23,10 @@ from r2d2.safety.recovery import open_lake
 from r2d2.safety.registry import State
 from r2d2.safety.restore import Restore, restore
 from r2d2.safety.tables import placed, see_table
-from tests.safety.memory import MemoryFiles, Node
+from tests.safety.memory import Change, MemoryFiles, Node
 from tests.safety.rebuilders import Rebuilder, Rows, content_of
 
 MONTH = 31 * 24 * 3600.0
-ANN = Approval("Ann", typed=3)
 
 SCHEMA = ("id", "name", "n")
 BIG = [(number, f"x{number % 3}", None if number % 4 == 0 else number) for number in range(12)] + [(3, "x0", 3)] * 2
@@ -62,9 +60,13 @@ class World:
         with open_lake(files or self.files, self.clock) as (lake, _):
             yield lake
 
-    def apply(self, files: Any = None, *, plan: Plan | None = None, approval: Approval = ANN) -> tuple[Applied, ...]:
+    def apply(
+        self, files: Any = None, *, plan: Plan | None = None, approval: Approval | None = None
+    ) -> tuple[Applied, ...]:
+        plan = plan or self.plan
+        approval = approval or Approval("Ann", typed=len(plan.entries))
         with self.lake(files) as lake:
-            return apply(lake, plan or self.plan, rebuilder=self.rebuilder, approval=approval)
+            return apply(lake, plan, rebuilder=self.rebuilder, approval=approval)
 
     def drill(self, files: Any = None) -> tuple[Drill, ...]:
         with self.lake(files) as lake:
@@ -109,7 +111,7 @@ def clone(files: MemoryFiles) -> MemoryFiles:
         )
         for inode, node in files.nodes.items()
     }  # fmt: skip
-    made.changes = copy.deepcopy(files.changes)
+    made.changes = [Change(change.steps, set(change.waits_for)) for change in files.changes]
     made.ticks, made.next_inode = files.ticks, files.next_inode
     return made
 

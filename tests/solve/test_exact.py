@@ -13,7 +13,7 @@ import pytest
 from r2d2.solve.brute_force import brute_force
 from r2d2.solve.dual_ascent import cost_of, dual_ascent, settled
 from r2d2.solve.dyn_lin import dyn_lin
-from r2d2.solve.opt_ret import opt_ret, solve_kernel
+from r2d2.solve.opt_ret import Search, integer_search, opt_ret, relaxation_first, solve_kernel
 from r2d2.solve.problem import RETAINED, Problem, Solution, useful_edges, weak_components
 from r2d2.solve.reduce import reduce_problem
 from r2d2.solve.trees import solve_trees
@@ -103,13 +103,14 @@ def test_without_time_there_is_a_choice_with_an_honest_gap() -> None:
     assert stopped > 20
 
 
-def test_dual_ascent_is_a_bound_and_its_choice_costs_what_it_says() -> None:
-    for rng in seeds(100):
+@pytest.mark.parametrize("search", [relaxation_first, integer_search])
+def test_dual_ascent_is_a_bound_and_its_choice_costs_what_it_says(search: Search) -> None:
+    for rng in seeds(50):
         problem = hard_graph(rng)
         kernel = reduce_problem(problem)
         if len(kernel.tables):
             bound, fair = dual_ascent(kernel)
-            retained, gap = solve_kernel(kernel, float("inf"))
+            retained, gap = solve_kernel(kernel, float("inf"), search)
             assert not gap.any()
             assert bound <= cost_of(kernel, retained) * (1 + 1e-12) <= cost_of(kernel, fair) * (1 + 1e-9)
 

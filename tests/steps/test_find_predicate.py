@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.steps.conditions import NULL, Box, Condition, in_box, separate, shut_out
-from r2d2.steps.find_predicate import Marked, find_predicate
+from r2d2.steps.find_predicate import find_predicate
+from r2d2.steps.fitting import Marked
 
 RANDOM = np.random.default_rng(1)
 
@@ -48,7 +49,8 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
 def conditions(draw: st.DrawFn, columns: int) -> Condition:
     column, null = draw(st.integers(0, columns - 1)), draw(st.booleans())
     if draw(st.booleans()):
-        return Condition(column, codes=tuple(draw(st.sets(st.integers(0, 6), max_size=3))), null=null)
+        most = 3 - null  # lists of up to three values are looked for, and NULL is one
+        return Condition(column, codes=tuple(draw(st.sets(st.integers(0, 6), max_size=most))), null=null)
     low, high = draw(st.none() | st.integers(0, 25)), draw(st.none() | st.integers(0, 50))
     return Condition(column, low, high, None, null)
 
@@ -98,6 +100,14 @@ def test_two_conditions_on_lost_columns_are_found_on_many_rows() -> None:
     ):
         rows = marked(codes, in_box(box, codes), np.array([True, False, False]))
         assert_exact(rows, find_predicate(rows))
+
+
+def test_two_lists_of_lost_columns_are_found_though_the_child_has_few_different_rows() -> None:
+    random = np.random.default_rng(11)
+    codes = np.array([random.integers(0, most, 20_000) for most in (50, 11, 9, 7, 7, 4, 3, 2, 5000)])
+    box = (Condition(3, codes=(0, 2, 4)), Condition(4, codes=(6,)))
+    rows = marked(codes, in_box(box, codes), np.array([True] + [False] * 8))
+    assert_exact(rows, find_predicate(rows))
 
 
 def test_two_ranges_of_lost_columns_are_found_where_most_rows_are_telling() -> None:

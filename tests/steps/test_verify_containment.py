@@ -110,6 +110,47 @@ def test_a_table_that_cannot_be_read_has_no_proven_edge(lake: tuple[Bags, list[P
         assert parent not in broken or content.bags[child].total() == 0
 
 
+@settings(max_examples=600)
+@given(lakes(), st.booleans(), st.data())
+def test_what_was_proven_before_changes_no_answer(
+    lake: tuple[Bags, list[Pair]], bag: bool, data: st.DataObject
+) -> None:
+    content, pairs = lake
+    true = [pair for pair in pairs if content.missing(*pair)[0] == 0]
+    known = data.draw(st.sets(st.sampled_from(true))) if true else set()
+    asked = [pair for pair in pairs if pair not in known]
+    result = verify_containment(
+        content.graph(asked),
+        profiles=content.profiles(),
+        content=content,
+        bag=bag,
+        known={pair: content.missing(*pair) for pair in known},
+    )
+    seen = set()
+    for edges, stands in ((result.standing, True), (result.ruled_out, False)):
+        for place, pair in enumerate(zip(edges.parents, edges.children, strict=True)):
+            missing = content.missing(*pair)
+            assert (edges.missing_rows[place], edges.missing_copies[place]) == missing
+            assert stands == ((missing[1] if bag else missing[0]) == 0)
+            if edges.check[place] == Check.IMPLIED:
+                assert edges.via[place] not in pair
+                assert (
+                    content.missing(pair[0], edges.via[place])[0] == content.missing(edges.via[place], pair[1])[0] == 0
+                )
+            seen.add(pair)
+    assert seen == set(asked)
+    assert not set(content.compared) & known
+
+
+def test_what_follows_from_proven_edges_is_not_compared() -> None:
+    content = Bags([Counter("abcd"), Counter("abc"), Counter("ab"), Counter("ab")])
+    known = {(0, 1): (0, 0), (2, 3): (0, 0), (3, 2): (0, 0)}
+    asked = [(0, 2), (0, 3), (1, 2), (1, 3)]
+    result = verify_containment(content.graph(asked), profiles=content.profiles(), content=content, known=known)
+    assert len(result) == 4
+    assert len(content.compared) == 1
+
+
 def test_a_chain_is_compared_link_by_link_only() -> None:
     bags = [Counter("abcdefgh"[:size]) for size in range(8, 0, -1)]
     content = Bags(bags)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from r2d2.cli.delete import apply, doctor, drill, purge, restore, status
+from r2d2.cli.living import find, update
 from r2d2.cli.options import settings_from, with_settings
 from r2d2.cli.plan import plan
 from r2d2.cli.recipe import recipe
@@ -131,8 +132,10 @@ def demo(folder: Path, as_json: bool, quiet: bool, **given: Any) -> int:
 ALL: tuple[click.Command, ...] = (
     demo,
     scan,
+    update,
     edges,
     explain,
+    find,
     recipe,
     plan,
     apply,

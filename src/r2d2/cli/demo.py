@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+
+import click
 
 from r2d2.api import scan_lake
 from r2d2.cli.output import console, printable
 from r2d2.cli.progress import counted, shown
 from r2d2.cli.show import show_edges, show_scan
+from r2d2.cli.show_plan import show_plan
 from r2d2.errors import UserError
+from r2d2.model.scan import Scan
+from r2d2.planning import plan_lake
+from r2d2.recipe_book import recipes_for
 from r2d2.report.edges import standing_edges
 from r2d2.settings import Settings
 from r2d2.synthetic import generate_lake
@@ -20,17 +27,28 @@ _MOST_EDGES = 15
 
 
 def run_demo(folder: Path, settings: Settings, *, as_json: bool, quiet: bool) -> int:
-    """Generate, scan, show."""
+    """Generate, scan, plan, show."""
     _clear(folder)
     with counted("making a small lake of 60 tables", quiet=quiet or as_json) as progress:
         lake = generate_lake(folder, tables=TABLES, rows=ROWS, seed=SEED, progress=progress)
     with shown(quiet=quiet or as_json) as steps:
         found = scan_lake([str(lake.path)], settings, progress=steps)
     show_scan(found, state=settings.state, as_json=as_json)
-    if not as_json:
-        show_edges(standing_edges(found), "table", most=_MOST_EDGES)
-        _show_next(folder, settings.state)
+    if as_json:
+        return 0
+    show_edges(standing_edges(found), "table", most=_MOST_EDGES)
+    if settings.verify:
+        _plan(found, settings, quiet=quiet)
+    _show_next(folder, settings.state)
     return 0
+
+
+def _plan(found: Scan, settings: Settings, *, quiet: bool) -> None:
+    """What may go. The lake has only just been made, so no table has to be of any age."""
+    if not quiet:
+        click.echo("r2d2: looking for recipes", err=True)
+    planned = plan_lake(found, recipes_for(found, settings), replace(settings, min_age=0.0))
+    show_plan(planned, as_json=False, most=_MOST_EDGES)
 
 
 def _clear(folder: Path) -> None:

@@ -34,6 +34,7 @@ _STEPS = {
     "prune_by_minmax": "not ruled out by ranges, nulls or counts",
     "prune_by_content": "not ruled out by sampled rows",
     "verify_containment": "proven, row by row",
+    "update_graph": "that stand now",
 }
 _MOST_PROBLEMS = 20
 _LONGEST_VALUE = 200
@@ -76,6 +77,7 @@ def scan_as_dict(scan: Scan, state: str) -> dict[str, Any]:
         "size_bytes": scan.size_bytes,
         "edges": len(scan.graph),
         "session_seconds": scan.session_seconds,
+        "bytes_read": scan.bytes_read,
         "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
         "schema_operations": asdict(scan.schema_graph.operations),
         "problems": [asdict(problem) for problem in scan.problems],

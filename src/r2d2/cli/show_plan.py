@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
@@ -110,6 +111,10 @@ def _show_totals(proposal: Proposal) -> None:
         f"Privacy requests read {proposal.total('rows_not_scanned'):,.0f} rows and "
         f"{bytes_for_people(proposal.total('bytes_not_scanned'))} less in a month"
     )
+    out.print(
+        f"A GiB costs {money(proposal.storage_per_gib, currency)} a month to store, "
+        f"{money(proposal.read_per_gib, currency)} to read and {money(proposal.write_per_gib, currency)} to write."
+    )
     best = "no choice saves more" if proposal.proven else f"another choice might cost up to {proposal.gap:.2%} less"
     out.print(f"Prices: {plain(proposal.prices)}. Under these assumptions {best}.")
 
@@ -134,10 +139,9 @@ def show_curve(points: Sequence[CurvePoint], *, as_json: bool) -> None:
 def money(amount: float, currency: str) -> str:
     """An amount with as many digits as it takes to see something.
 
-    >>> money(1234.5, "USD"), money(0.00012, "USD"), money(0, "USD")
+    >>> money(1234.5, "USD"), money(0.0001234, "USD"), money(0, "USD")
     ('1,234.50 USD', '0.00012 USD', '0.00 USD')
     """
-    text = f"{amount:,.2f}" if amount == 0 or abs(amount) >= 1 else f"{amount:.2g}"
-    if "e" in text:
-        text = f"{amount:.12f}".rstrip("0")
-    return f"{text} {currency}"
+    if amount == 0 or abs(amount) >= 1:
+        return f"{amount:,.2f} {currency}"
+    return f"{Decimal(f'{amount:.2g}'):f} {currency}"

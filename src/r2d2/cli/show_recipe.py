@@ -13,7 +13,7 @@ from r2d2.model.recipe import Recipe
 from r2d2.recipe_book import Entry
 from r2d2.state.recipes import StoredRecipe
 
-_MOST_ROWS = 50
+_MOST_ROWS = 100
 
 
 def show_entry(entry: Entry, *, as_json: bool) -> None:

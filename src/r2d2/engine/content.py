@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -56,6 +56,7 @@ class Content:
     find_deadly: FindDeadly
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
     report: Callable[[Reading], None] | None = None  # told how far the running job is
+    bytes_read: int = 0  # of the slices that jobs were given, each as often as it was
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
@@ -139,17 +140,7 @@ class Content:
         ]
         if not pieces:
             return {}, {}
-        counts, notes = self._survive(
-            pieces,
-            lambda alive, report_to: compare_tables(
-                self.spark(),
-                alive,
-                edges=edges,
-                hashing=self.hashing,
-                per_task=BYTES_PER_TASK,
-                report_to=report_to,
-            ),
-        )
+        counts, notes = self._survive(pieces, lambda alive, report_to: self.count_missing(alive, edges, report_to))
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for note in map(json.loads, notes):
             if "failed" in note:
@@ -159,6 +150,18 @@ class Content:
                 totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
         readable = {pair: missing for pair, missing in counts.items() if self._readable(pair)}
         return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
+
+    def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
+        """Read some columns of some files of each table, to see that they can be read."""
+        pieces = [
+            {"table": table, "slice": part, "projections": [], "whole": sorted(tokens[table])}
+            for table, paths in files.items()
+            for part in self.tables[table].slices
+            if part["path"] in paths and part["rows"] and tokens[table]
+        ]
+        if pieces:
+            _, notes = self._survive(pieces, lambda alive, report_to: self.count_missing(alive, {}, report_to))
+            self._note(note for note in map(json.loads, notes) if "failed" in note)
 
     def _readable(self, pair: Pair) -> bool:
         return not self.failed.keys() & set(pair)
@@ -191,14 +194,7 @@ class Content:
             return
         answers = self._survive(
             pieces,
-            lambda alive, report_to: run_tasks(
-                self.spark(),
-                alive,
-                task=partial(task, hashing=self.hashing),
-                weight=lambda piece: piece["slice"]["bytes"] + 1,
-                per_task=BYTES_PER_TASK,
-                report_to=report_to,
-            ),
+            lambda alive, report_to: self.run_pieces(alive, partial(task, hashing=self.hashing), report_to),
         )
         for answer in map(json.loads, answers):
             if "failed" in answer:
@@ -206,8 +202,30 @@ class Content:
             else:
                 yield answer
 
+    def run_pieces(
+        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Address | None
+    ) -> list[str]:
+        """The answers of a task about some pieces; here, by Spark."""
+        return run_tasks(
+            self.spark(),
+            pieces,
+            task=task,
+            weight=lambda piece: piece["slice"]["bytes"] + 1,
+            per_task=BYTES_PER_TASK,
+            report_to=report_to,
+        )
+
+    def count_missing(
+        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Address | None
+    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+        """What is missing over each edge, and notes; here, by Spark."""
+        return compare_tables(
+            self.spark(), pieces, edges=edges, hashing=self.hashing, per_task=BYTES_PER_TASK, report_to=report_to
+        )
+
     def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
         """Run a job; if a damaged file kills its worker, find the file, and run the job without that table."""
+        self.bytes_read += sum(piece["slice"]["bytes"] for piece in pieces)
         try:
             return self._watched(pieces, job)
         except Exception as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r2d2.engine.apart import begin
+from r2d2.engine.apart import apart, begin
 from r2d2.engine.cluster import is_connect, parallelism
 from r2d2.engine.failures import in_words
 from r2d2.errors import UserError
@@ -23,13 +23,16 @@ _INTERRUPT_SECONDS = 10.0
 
 
 def run_job(spark: SparkSession, call: Callable[[], T]) -> T:
-    """What *call*, which starts a job, returns. Ctrl-C ends the waiting and the job, in any session."""
+    """What *call*, which starts a job, returns. Ctrl-C ends the waiting, and at a Connect server the job.
+
+    An embedded Spark of ours is stopped then, and in a classic session of the caller's Spark itself cancels the job.
+    """
     tag = f"r2d2-{uuid.uuid4()}"
     job = begin(lambda: _tagged(spark, tag, call))
     try:
         return _patiently(spark, job)
     except KeyboardInterrupt:
-        if _has_tags(spark):
+        if is_connect(spark):
             wait([begin(lambda: spark.interruptTag(tag))], _INTERRUPT_SECONDS)  # what fails here is on its way out
         raise
     except Exception as error:
@@ -40,8 +43,8 @@ def run_job(spark: SparkSession, call: Callable[[], T]) -> T:
 
 
 def _tagged(spark: SparkSession, tag: str, call: Callable[[], T]) -> T:
-    """Call it under a tag; tags belong to the thread that sets them."""
-    if not _has_tags(spark):
+    """Call it under a tag by which it can be interrupted; tags belong to the thread that sets them."""
+    if not is_connect(spark):
         return call()
     spark.addTag(tag)
     try:
@@ -50,15 +53,9 @@ def _tagged(spark: SparkSession, tag: str, call: Callable[[], T]) -> T:
         spark.removeTag(tag)
 
 
-def _has_tags(spark: SparkSession) -> bool:
-    import pyspark
-
-    return is_connect(spark) or int(pyspark.__version__.partition(".")[0]) >= 4
-
-
 def _patiently(spark: SparkSession, job: Future[T]) -> T:
     """The job's result. On a cluster of our own choice Spark waits for ever if all workers are lost; we do not."""
-    limit = float(spark.conf.get(PATIENCE, "0") or 0) if not is_connect(spark) else 0.0
+    limit = 0.0 if is_connect(spark) else apart(lambda: float(spark.conf.get(PATIENCE, "0") or 0))
     while limit:
         wait([job], min(_BEAT_SECONDS, limit))
         if job.done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -63,6 +64,7 @@ def _answered(session: Any) -> SparkSession:
     policies = client.get_retry_policies()
     client.set_retry_policies([])
     _ = session.version
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # the error that follows says it in words
     for policy in policies:
         policy.max_retries = min(policy.max_retries or _MOST_RETRIES, _MOST_RETRIES)
     client.set_retry_policies(policies)

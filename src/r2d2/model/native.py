@@ -47,6 +47,7 @@ class Native:
 def native(literal: Literal, type_name: str) -> Native:
     """The literal in the terms of a column's type, exactly: engines then compare values of one type only.
 
+    >>> from decimal import Decimal
     >>> native(Literal("decimal", Decimal("1.5")), "int32"), native(Literal("int", 2**53 + 1), "float64")
     (Native(value=1, equal=False), Native(value=9007199254740992.0, equal=False))
     """

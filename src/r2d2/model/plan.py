@@ -73,6 +73,9 @@ class Proposal:
     lake_cost: float  # of a month now
     currency: str
     prices: str  # their name, source and date
+    storage_per_gib: float  # a month
+    read_per_gib: float
+    write_per_gib: float
     proven: bool  # nothing cheaper exists, under these assumptions
     gap: float  # by which share of the remaining cost something cheaper might exist
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +38,15 @@ class Scan:
     settings: Mapping[str, object] = field(default_factory=dict)  # those it was made with
     session_seconds: float = 0.0  # how long Spark took to start
     run: str = ""  # the name under which the state keeps it
+    listed_ns: int = 0  # when listing the files began: what was written later may not be what was read
+    bytes_read: int = 0  # bytes of the slices whose rows were read, each as often as it was
+    since_runs: tuple[str, ...] = ()  # earlier runs that proved edges which still stand
+    since: array[int] = field(default_factory=lambda: array("I"))  # for each standing edge, its place in since_runs
+
+    def standing_since(self, edge: int) -> str:
+        """The run that settled the standing edge at this place; nothing since then could have changed it."""
+        earlier = edge < len(self.since) and self.since[edge] < len(self.since_runs)
+        return self.since_runs[self.since[edge]] if earlier else self.run
 
     @cached_property
     def number_of(self) -> Mapping[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from r2d2.model.evidence import Evidence, Verdict
@@ -30,6 +30,7 @@ class EdgeRow:
     child_rows: int
     parent_rows: int
     because: str
+    since: str | None = None  # the run that settled it; None: a pair that was dropped
 
 
 EDGE_FIELDS = tuple(field.name for field in fields(EdgeRow))
@@ -65,7 +66,8 @@ class EdgeTable:
 def standing_edges(scan: Scan) -> Iterator[EdgeRow]:
     """The edges that no step has ruled out."""
     assert scan.graph is not None
-    yield from _rows(scan, scan.graph.standing)
+    for place, row in enumerate(_rows(scan, scan.graph.standing)):
+        yield replace(row, since=scan.standing_since(place))
 
 
 def dropped_edges(scan: Scan) -> Iterator[EdgeRow]:

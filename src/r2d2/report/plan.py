@@ -26,6 +26,9 @@ def proposal_as_dict(proposal: Proposal) -> dict[str, Any]:
     return {
         "currency": proposal.currency,
         "prices": proposal.prices,
+        "storage_per_gib": proposal.storage_per_gib,
+        "read_per_gib": proposal.read_per_gib,
+        "write_per_gib": proposal.write_per_gib,
         "lake_tables": proposal.lake_tables,
         "lake_bytes": proposal.lake_bytes,
         "lake_cost": proposal.lake_cost,

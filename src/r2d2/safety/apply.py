@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
@@ -19,7 +21,7 @@ from r2d2.safety.operations import (
     VerifyAside,
     operations,
 )
-from r2d2.safety.paths import QUARANTINE
+from r2d2.safety.paths import QUARANTINE, join
 from r2d2.safety.plan import Content, Entry, Plan, TableSeen
 from r2d2.safety.rebuilder import Rebuilder
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
@@ -34,7 +36,9 @@ from r2d2.safety.tables import (
     refuse_hard_links,
     refuse_moving_target,
     refuse_other_device,
+    refuse_pinned_files,
     refuse_recent,
+    refuse_rewritten,
     refuse_shared_files,
     refuse_unexplained,
 )
@@ -71,17 +75,26 @@ class Run:
     quiet_seconds: float
     outcomes: dict[str, Applied] = field(default_factory=dict)
     verified: dict[str, tuple[Content, float, Look, Look]] = field(default_factory=dict)
+    pinned: dict[tuple[int, int], str] | None = None
 
 
 def apply(
-    lake: Lake, plan: Plan, *, rebuilder: Rebuilder, approval: Approval, quiet_seconds: float = QUIET_SECONDS
+    lake: Lake,
+    plan: Plan,
+    *,
+    rebuilder: Rebuilder,
+    approval: Approval,
+    quiet_seconds: float = QUIET_SECONDS,
+    progress: Callable[[Operation], None] = lambda operation: None,
 ) -> tuple[Applied, ...]:
     """Apply a plan. A table that fails its verification is put back, and the others go on.
 
-    Raises Refused before anything was touched if any guard speaks against any part of the plan.
+    Raises Refused before anything was touched if any guard speaks against any part of the plan. *progress* gets each
+    operation before it is performed.
     """
     run = Run(lake, rebuilder, approval, quiet_seconds)
     for operation in operations(plan):
+        progress(operation)
         perform(run, operation)
     return tuple(run.outcomes.values())
 
@@ -110,12 +123,12 @@ def _perform_on_table(run: Run, operation: MoveAside | VerifyAside | Commit) -> 
         raise  # whether the record is on disk is not known: the next command finds out
     except R2D2Error as error:
         _put_back(run, operation, error)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         _put_back(run, operation, error)
         raise
 
 
-def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: Exception) -> None:
+def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: BaseException) -> None:
     slot, because = run.lake.registry.slots.get(operation.slot), str(error)
     left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
     run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, False, left or because)
@@ -140,7 +153,9 @@ def _check_tables(run: Run, entry: Entry) -> None:
     refuse_shared_files(entry.child, child, entry.parent, parent)
     refuse_hard_links(entry.child, child)
     refuse_other_device(entry.child, child, _device(run))
+    refuse_pinned_files(entry.child, child, _pinned(run))
     for table, look in ((entry.child, child), (entry.parent, parent)):
+        refuse_rewritten(table, look)
         refuse_recent(table, look, now=now, quiet_seconds=run.quiet_seconds)
 
 
@@ -151,6 +166,18 @@ def _device(run: Run) -> int:
     return quarantine.device
 
 
+def _pinned(run: Run) -> Mapping[tuple[int, int], str]:
+    """The files, as they are now, of all parents in use; looked up once."""
+    if run.pinned is None:
+        run.pinned = {}
+        for slot in run.lake.registry.active:
+            for file in slot.entry.parent.files:
+                found = run.lake.files.stat(join(slot.entry.parent.location, file.path))
+                if found is not None:
+                    run.pinned[found.device, found.inode] = slot.entry.child.name
+    return run.pinned
+
+
 def _use_plan(run: Run, plan: Plan) -> None:
     record = PlanStarted(plan.plan_id, plan.sha256, run.approval.approved_by, len(plan.entries), run.lake.now())
     run.lake.write(record)
@@ -158,18 +185,19 @@ def _use_plan(run: Run, plan: Plan) -> None:
 
 def _move_aside(run: Run, operation: MoveAside) -> None:
     child, files = operation.entry.child, run.lake.files
-    refuse_unexplained(child, look_at(files, child, child.location))
-    top = files.stat(child.location)
-    if top is None:
-        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew")
-    record = MoveIntended(operation.slot, operation.plan_id, operation.entry, top.inode, run.lake.now())
-    run.lake.write(record)
+    look = look_at(files, child, child.location)
+    refuse_unexplained(child, look)
+    refuse_rewritten(child, look)
+    run.lake.write(MoveIntended(operation.slot, operation.plan_id, operation.entry, run.lake.now()))
     aside = in_quarantine(operation.slot)
     try:
         files.move(child.location, aside)
-    except FileNotFoundError as error:  # so it was not moved, and there is nothing to bring back
-        run.lake.write(MoveUndone(operation.slot, "it is gone", run.lake.now()))
-        raise Changed(f"{child.name!r} is gone", hint="scan and plan anew") from error
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.EXDEV):
+            raise
+        # So it was not moved, and there is nothing to bring back: it is gone, or a rename would have to copy it.
+        run.lake.write(MoveUndone(operation.slot, str(error), run.lake.now()))
+        raise Changed(f"{child.name!r} cannot be moved ({error.strerror})", hint="scan and plan anew") from error
     sync_names(files, child.location, aside)
 
 

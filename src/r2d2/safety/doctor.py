@@ -29,7 +29,7 @@ class Finding:
 
 
 def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
-    """Check it all. *deep* reads every byte of quarantine and parents; without it, sizes, times and inodes only."""
+    """Check it all. *deep* reads every byte of quarantine and parents; without it, names and sizes only."""
     found = files.stat(SAFETY)
     if found is None:
         return ()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from r2d2.safety.paths import overlaps
 from r2d2.safety.plan import (
     Entry,
     Plan,
-    TableSeen,
     is_bookkeeping,
     refuse_malformed,
     refuse_other_version,
@@ -34,10 +34,12 @@ def check_plan(
     refuse_large(plan, typed)
     refuse_overlapping(plan)
     refuse_deleting_parents(plan)
+    gone = Places((slot.entry.child.location, slot.entry.child.name) for slot in registry.active)
+    pins = Places((slot.entry.parent.location, slot.entry.child.name) for slot in registry.active)
     for entry in plan.entries:
         refuse_same_table(entry)
-        refuse_deleted_parent(entry, registry)
-        refuse_pinned_child(entry, registry)
+        refuse_deleted_parent(entry, gone)
+        refuse_pinned_child(entry, pins)
         refuse_empty(entry, empty_too)
         refuse_unread(entry)
 
@@ -81,9 +83,7 @@ def refuse_overlapping(plan: Plan) -> None:
     """A table twice, or one in another's folder, would be counted twice and deleted once (HAZARDS 1)."""
     known: set[str] = set()
     for location in sorted(entry.child.location for entry in plan.entries):  # what holds a folder sorts before it
-        parts = location.split("/")
-        for depth in range(1, len(parts) + 1):
-            above = "/".join(parts[:depth])
+        for above in _down_to(location):
             if above in known:
                 raise Refused(f"the plan deletes {above!r} and {location!r}, which overlap", hint="make the plan anew")
         known.add(location)
@@ -91,40 +91,38 @@ def refuse_overlapping(plan: Plan) -> None:
 
 def refuse_deleting_parents(plan: Plan) -> None:
     """Nothing is deleted that something deleted is rebuilt from (HAZARDS 16, 17)."""
-    children = [entry.child for entry in plan.entries]
+    children = Places((entry.child.location, entry.child.name) for entry in plan.entries)
     for entry in plan.entries:
-        for child in _touching(entry.parent, children):
+        child = children.touching(entry.parent.location)
+        if child is not None:
             raise Refused(
-                f"the plan deletes {child.name!r}, which {entry.child.name!r} is rebuilt from",
-                hint="make the plan anew",
+                f"the plan deletes {child!r}, which {entry.child.name!r} is rebuilt from", hint="make the plan anew"
             )
 
 
 def refuse_same_table(entry: Entry) -> None:
     """A table is not its own copy, nor is one inside the other, nor two names of the same files (HAZARDS 1)."""
     child, parent = entry.child, entry.parent
-    if overlaps(child.location, parent.location) or _inodes([child]) & _inodes([parent]):
+    shared = {file.inode for file in child.files} & {file.inode for file in parent.files}
+    if shared or overlaps(child.location, parent.location):
         raise Refused(f"{child.name!r} and {parent.name!r} are not two tables", hint="scan and plan anew")
 
 
-def refuse_deleted_parent(entry: Entry, registry: Registry) -> None:
+def refuse_deleted_parent(entry: Entry, gone: Places) -> None:
     """What is deleted, or on its way, can rebuild nothing (HAZARDS 16)."""
-    for gone in _touching(entry.parent, [slot.entry.child for slot in registry.active]):
+    name = gone.touching(entry.parent.location)
+    if name is not None:
         raise Refused(
-            f"{entry.child.name!r} would be rebuilt from {gone.name!r}, which is deleted",
+            f"{entry.child.name!r} would be rebuilt from {name!r}, which is deleted",
             hint="restore that first, or plan anew",
         )
 
 
-def refuse_pinned_child(entry: Entry, registry: Registry) -> None:
-    """What a deleted table is rebuilt from stays, by its place and by its files (HAZARDS 15, 16)."""
-    for slot in registry.active:
-        pinned = slot.entry.parent
-        if overlaps(entry.child.location, pinned.location) or _inodes([entry.child]) & _inodes([pinned]):
-            raise Refused(
-                f"{entry.child.name!r} is pinned: {slot.entry.child.name!r} is rebuilt from it",
-                hint=f"restore {slot.entry.child.name!r} first",
-            )
+def refuse_pinned_child(entry: Entry, pins: Places) -> None:
+    """What a deleted table is rebuilt from stays (HAZARDS 15, 16)."""
+    name = pins.touching(entry.child.location)
+    if name is not None:
+        raise Refused(f"{entry.child.name!r} is pinned: {name!r} is rebuilt from it", hint=f"restore {name!r} first")
 
 
 def refuse_empty(entry: Entry, empty_too: bool) -> None:
@@ -140,9 +138,25 @@ def refuse_unread(entry: Entry) -> None:
         raise Refused(f"{entry.child.name!r} has files that were not read: {some(unread)}", hint="it cannot be deleted")
 
 
-def _touching(table: TableSeen, others: Iterable[TableSeen]) -> list[TableSeen]:
-    return [other for other in others if overlaps(table.location, other.location)]
+class Places:
+    """Named places in the lake, asked for one that is the same as another place, above it, or below it."""
+
+    def __init__(self, places: Iterable[tuple[str, str]]) -> None:
+        self._names = dict(places)
+        self._sorted = sorted(self._names)
+
+    def touching(self, location: str) -> str | None:
+        """The name of such a place, if there is one."""
+        for above in _down_to(location):
+            if above in self._names:
+                return self._names[above]
+        index = bisect_left(self._sorted, f"{location}/")
+        if index < len(self._sorted) and self._sorted[index].startswith(f"{location}/"):
+            return self._names[self._sorted[index]]
+        return None
 
 
-def _inodes(tables: Iterable[TableSeen]) -> set[int]:
-    return {file.inode for table in tables for file in table.files}
+def _down_to(location: str) -> list[str]:
+    """The folders on the way to a place, and the place itself."""
+    parts = location.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

@@ -15,8 +15,10 @@ from r2d2.safety.refused import Busy, Refused
 
 _CHUNK = 1 << 20
 _NO_REPLACE = 1  # RENAME_NOREPLACE
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # not blocking: the name may be a pipe by now
+# By name, so that the module can be imported where these are missing; `refuse_no_posix` says what then.
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
+_FILE_FLAGS = _NO_LINKS | getattr(os, "O_NONBLOCK", 0)  # not blocking: the name may be a pipe by now
 
 RenameNew = Callable[[int, str, int, str], None]
 
@@ -26,6 +28,7 @@ class PosixFiles:
 
     def __init__(self, root: str, *, rename_new: RenameNew | None = None) -> None:
         refuse_remote(root)
+        refuse_no_posix()
         self._root = os.path.realpath(root)
         try:
             self._descriptor = os.open(self._root, _FOLDER_FLAGS)
@@ -178,6 +181,12 @@ class PosixFiles:
             raise OSError(errno.EINVAL, "leads upwards", path)
         with self._folder(folder_of(path)) as descriptor:
             yield descriptor, path.rpartition("/")[2] or "."
+
+
+def refuse_no_posix() -> None:
+    """Without a way to open things without following links, and from a folder that is held, no path is safe."""
+    if not hasattr(os, "O_NOFOLLOW") or os.open not in os.supports_dir_fd:
+        raise Refused("deleting and restoring is not supported on this system yet", hint="use Linux or macOS")
 
 
 def rename_new_by_kernel(from_folder: int, name: str, to_folder: int, new_name: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine
-from r2d2.safety.purging import sync_parent, unlink_listed
+from r2d2.safety.purging import as_looked_at, sync_parent, unlink_listed
 from r2d2.safety.rebuild import drifted
 from r2d2.safety.records import Purged, PurgeIntended, PurgeUndone
 from r2d2.safety.refused import Changed, Refused
@@ -44,7 +44,7 @@ def _purge(lake: Lake, slot: Slot, retention_seconds: float) -> Purge:
         _look_again(lake, slot, look, parent_look)
     except Refused as error:
         return Purge(child.name, slot.slot, False, 0, str(error.args[0]))
-    unlink_listed(lake.files, child, aside)
+    unlink_listed(lake.files, child, aside, is_listed=as_looked_at(lake.files, look))
     lake.write(Purged(slot.slot, lake.now()))
     return Purge(child.name, slot.slot, True, child.size_bytes, "")
 

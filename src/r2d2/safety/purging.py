@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from r2d2.safety.files import Files
+from collections.abc import Callable
+
+from r2d2.safety.files import FILE, Files
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import QUARANTINE, join
@@ -10,14 +12,17 @@ from r2d2.safety.plan import FileSeen, TableSeen
 from r2d2.safety.records import Purged, PurgeUndone
 from r2d2.safety.refused import Changed
 from r2d2.safety.registry import Slot
-from r2d2.safety.tables import Look, examine, look_at, vanishing
+from r2d2.safety.tables import Look, examine, look_at, sha256_of_file, vanishing
 
 
-def unlink_listed(files: Files, table: TableSeen, at: str) -> None:
-    """Remove the files of a table that lie at *at*, then the folders that are empty by then. The rest stays."""
+def unlink_listed(files: Files, table: TableSeen, at: str, *, is_listed: Callable[[FileSeen, str], bool]) -> None:
+    """Remove the files of a table that lie at *at*, then the folders that are empty by then. The rest stays.
+
+    *is_listed* says whether what lies at a path is the file of the list, and no other that came to bear its name.
+    """
     for file in table.files:
         path = join(at, file.path)
-        if is_listed(files, path, file):
+        if is_listed(file, path):
             files.unlink(path)
     if table.is_folder:
         for folder in (*table.folders, ""):
@@ -25,12 +30,20 @@ def unlink_listed(files: Files, table: TableSeen, at: str) -> None:
     files.sync(QUARANTINE)
 
 
-def is_listed(files: Files, path: str, file: FileSeen) -> bool:
-    """Whether what lies at *path* is the file of the list, and no other that came to bear its name."""
-    found = files.stat(path)
-    return found is not None and (found.inode, found.size_bytes, found.modified_ns) == (
-        file.inode, file.size_bytes, file.modified_ns,
-    )  # fmt: skip
+def as_looked_at(files: Files, look: Look) -> Callable[[FileSeen, str], bool]:
+    """Listed is what looks as it did when its bytes were checked."""
+    known = dict(look.files)
+    return lambda file, path: files.stat(path) == known[file.path]
+
+
+def by_content(files: Files) -> Callable[[FileSeen, str], bool]:
+    """Listed is what has the bytes of the list."""
+
+    def is_listed(file: FileSeen, path: str) -> bool:
+        found = files.stat(path)
+        return found is not None and found.kind == FILE and sha256_of_file(files, path) == file.sha256
+
+    return is_listed
 
 
 def settle_purge(lake: Lake, slot: Slot) -> tuple[str, str]:
@@ -50,7 +63,7 @@ def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
         sync_parent(lake.files, slot.entry.parent)
     except Changed as error:
         return "", f"its purge was interrupted, and its parent is not what it was: {error}"
-    unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot))
+    unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot), is_listed=by_content(lake.files))
     lake.write(Purged(slot.slot, lake.now()))
     return "the purge was finished", "it was interrupted"
 

@@ -38,7 +38,6 @@ class MoveIntended:
     slot: str
     plan_id: str
     entry: Entry
-    inode: int  # of what is moved: tells it from what others put in its place
     at: int
 
 
@@ -110,7 +109,7 @@ class RestoreIntended:
 
     slot: str
     source: str  # below the root: in quarantine, or in the work folder
-    inode: int
+    inode: int  # of what is moved: tells it from what others put in its place
     at: int
 
 

@@ -99,7 +99,7 @@ def settle_restore(lake: Lake, slot: Slot) -> tuple[str, str]:
         sync_names(files, source, home)
         lake.write(Restored(slot.slot, lake.now()))
         return "the restore was finished", "it was interrupted"
-    if source == in_quarantine(slot.slot) and not is_there(files, source, slot.restore.inode):
+    if source == in_quarantine(slot.slot) and files.stat(source) is None:
         return "", "it is neither at its old place nor in quarantine: someone else moved or replaced it"
     sync_names(files, home, source)
     lake.write(RestoreUndone(slot.slot, "it was interrupted", lake.now()))

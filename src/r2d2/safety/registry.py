@@ -74,7 +74,6 @@ class Slot:
     slot: str
     plan_id: str
     entry: Entry
-    inode: int
     state: State
     since: int  # when it was committed; before that, when the move was intended
     drills: tuple[Drilled, ...] = ()
@@ -139,7 +138,7 @@ def _next(old: Slot | None, record: MoveIntended | Later) -> Slot:
     if isinstance(record, MoveIntended):
         if old is not None:
             raise _impossible(record, old.state)
-        return Slot(record.slot, record.plan_id, record.entry, record.inode, State.MOVING, record.at)
+        return Slot(record.slot, record.plan_id, record.entry, State.MOVING, record.at)
     if old is None or old.state not in _SOURCES[type(record)]:
         raise _impossible(record, old.state if old else None)
     if isinstance(record, Drilled):

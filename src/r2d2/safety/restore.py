@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from r2d2.errors import R2D2Error
 from r2d2.safety.files import Files
 from r2d2.safety.find import deleted, find_slot, refuse_unsettled
 from r2d2.safety.lake import Lake
@@ -19,7 +20,7 @@ from r2d2.safety.plan import TableSeen
 from r2d2.safety.rebuild import examine_parent, examine_quarantined, rebuild_into, sync_tree
 from r2d2.safety.rebuilder import Rebuilder
 from r2d2.safety.records import Restored, RestoreIntended, RestoreUndone
-from r2d2.safety.refused import Changed, Refused
+from r2d2.safety.refused import Changed, JournalStopped, Refused
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.tables import refuse_other_content
 
@@ -56,7 +57,9 @@ def restore(
 def _restore_or_say(lake: Lake, slot: Slot, rebuilder: Rebuilder, to: Files | None) -> Restore:
     try:
         return restore_one(lake, slot, rebuilder=rebuilder, to=to)
-    except Refused as error:
+    except JournalStopped:
+        raise
+    except R2D2Error as error:
         return Restore(slot.entry.child.name, slot.slot, False, "", "", str(error))
 
 
@@ -125,7 +128,9 @@ def _rebuild_home(lake: Lake, slot: Slot, rebuilder: Rebuilder) -> None:
         rebuilt = rebuild_into(files, files, slot.entry, work, parent=parent, by=rebuilder)
         sync_tree(files, work, rebuilt.files)
         _move_home(lake, slot, work if child.is_folder else join(work, rebuilt.files[0]))
-    except Refused:
+    except JournalStopped:
+        raise
+    except R2D2Error:
         scrap(files, work)
         raise
     if not child.is_folder:

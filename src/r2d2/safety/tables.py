@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -30,14 +30,18 @@ def placed(files: Files, table: TableSeen, at: str) -> Placed:
 
 
 def look_at(files: Files, table: TableSeen, at: str) -> Look:
-    """Look at a table that should lie at *at*; refuses it if a file is missing or is not the one that was seen."""
+    """Look at a table that should lie at *at*; refuses it if a file is missing, is no file, or has another size."""
     with vanishing(table.name):
         found = [(file.path, _seen(files, file, join(at, file.path), table.name)) for file in table.files]
         return Look(tuple(found), tuple(_others(files, table, at)))
 
 
 def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
-    """Check a table against what was seen of it, to the last byte. With *alone* nothing else may lie in its folder."""
+    """Check a table against what was seen of it, to the last byte. With *alone* nothing else may lie in its folder.
+
+    Times and inodes do not count here: a lake that was moved to another disk, or a file that came back from a backup,
+    is as good as before. While a plan is fresh they do: `refuse_rewritten`.
+    """
     before = look_at(files, table, at)
     if alone:
         refuse_unexplained(table, before)
@@ -71,13 +75,20 @@ def refuse_moving_target(files: Files, table: TableSeen, at: str, before: Look) 
 
 
 def refuse_other_file(file: FileSeen, found: Stat | None, name: str) -> None:
-    """A file that is missing, is a link by now, or is not the one that was seen."""
+    """A file that is missing, is a link by now, or has another size."""
     if found is None:
         raise Changed(f"{name!r} has changed: {file.path or name!r} is missing", hint="scan and plan anew")
     if found.kind != FILE:
         raise Changed(f"{name!r} has changed: {file.path or name!r} is no regular file", hint="scan and plan anew")
-    if (found.size_bytes, found.modified_ns, found.inode) != (file.size_bytes, file.modified_ns, file.inode):
-        raise Changed(f"{name!r} has changed: {file.path or name!r} was written anew", hint="scan and plan anew")
+    if found.size_bytes != file.size_bytes:
+        raise Changed(f"{name!r} has changed: {file.path or name!r} has another size", hint="scan and plan anew")
+
+
+def refuse_rewritten(table: TableSeen, look: Look) -> None:
+    """Between a plan and its use nobody may have written to a table, not even the same bytes (HAZARDS 14, 18)."""
+    for file, (_, found) in zip(table.files, look.files, strict=True):
+        if (found.modified_ns, found.inode) != (file.modified_ns, file.inode):
+            raise Changed(f"{table.name!r} has changed: {file.path or table.name!r} was written anew", hint="plan anew")
 
 
 def refuse_recent(table: TableSeen, look: Look, *, now: float, quiet_seconds: float) -> None:
@@ -107,6 +118,14 @@ def refuse_shared_files(child: TableSeen, one: Look, parent: TableSeen, other: L
     theirs = {(stat.device, stat.inode) for _, stat in other.files}
     if any((stat.device, stat.inode) in theirs for _, stat in one.files):
         raise Refused(f"{child.name!r} and {parent.name!r} are the same files under two names", hint="scan anew")
+
+
+def refuse_pinned_files(child: TableSeen, look: Look, pinned: Mapping[tuple[int, int], str]) -> None:
+    """The files of a parent in use stay, whatever name they are to be deleted by (HAZARDS 1, 15)."""
+    for _, stat in look.files:
+        if (stat.device, stat.inode) in pinned:
+            name = pinned[stat.device, stat.inode]
+            raise Refused(f"{child.name!r} has files that {name!r} is rebuilt from", hint=f"restore {name!r} first")
 
 
 def sha256_of_file(files: Files, path: str) -> str:

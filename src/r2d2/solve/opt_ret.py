@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import highspy
@@ -17,7 +17,7 @@ import numpy as np
 
 from r2d2.solve.dual_ascent import cost_of, dual_ascent, settled, without_idle
 from r2d2.solve.kernel import Kernel, components_of, is_parent, split_by
-from r2d2.solve.problem import Flags, Floats, Problem, Solution, solution_from
+from r2d2.solve.problem import RETAINED, Flags, Floats, Ints, Problem, Solution, solution_from
 from r2d2.solve.reduce import reduce_problem
 
 SMALL_EDGES = 500  # components share a model up to this size: starting the solver takes longer than solving them
@@ -25,18 +25,25 @@ LARGEST_COST = 1e4  # costs are scaled to this, so that the solver's absolute to
 TOLERANCE = 1e-9  # the solver's; also the share of its cost by which a proven choice may be off
 
 
+Search = Callable[[Kernel, float], tuple[Flags | None, float]]
+"""Takes a kernel and a deadline; returns what to retain, if it found anything, and a lower bound."""
+
+
 def opt_ret(problem: Problem, *, time_limit_seconds: float = math.inf) -> Solution:
     """The cheapest choice, or the best one found in time together with its gap. There always is one."""
-    deadline = time.monotonic() + time_limit_seconds
+    return _solve(problem, time.monotonic() + time_limit_seconds, relaxation_first)
+
+
+def _solve(problem: Problem, deadline: float, search: Search) -> Solution:
     kernel = reduce_problem(problem)
     retained = np.zeros(len(kernel.tables), np.bool_)
     gap = np.zeros(len(problem))
     for places, part in split_by(kernel, _models(kernel)):
-        retained[places], gap[part.tables] = solve_kernel(part, max(0.0, deadline - time.monotonic()))
+        retained[places], gap[part.tables] = solve_kernel(part, deadline, search)
     return solution_from(problem, kernel.expand(retained), gap)
 
 
-def _models(kernel: Kernel) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _models(kernel: Kernel) -> Ints:
     """The number of the model that each table belongs to: a large component has its own, small ones are packed."""
     component = components_of(kernel)
     edges = np.bincount(component[kernel.parents], minlength=int(component.max(initial=-1)) + 1)
@@ -45,11 +52,11 @@ def _models(kernel: Kernel) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.asarray(model[component], np.int64)
 
 
-def solve_kernel(kernel: Kernel, time_limit_seconds: float) -> tuple[Flags, Floats]:
+def solve_kernel(kernel: Kernel, deadline: float, search: Search) -> tuple[Flags, Floats]:
     """Which of the kernel's tables to retain; and, to be summed, what a better choice might save."""
-    retained, bound = _run_solver(kernel, time_limit_seconds) if time_limit_seconds > 0 else (None, -math.inf)
+    retained, bound = search(kernel, deadline) if time.monotonic() < deadline else (None, -math.inf)
     gap = np.zeros(len(kernel.tables))
-    if retained is not None and cost_of(kernel, retained) - bound <= TOLERANCE * max(1.0, abs(bound)):
+    if retained is not None and _proves(bound, cost_of(kernel, retained)):
         return settled(kernel, retained), gap
     retained = np.zeros(len(kernel.tables), np.bool_) if retained is None else retained
     component = components_of(kernel)
@@ -61,28 +68,50 @@ def solve_kernel(kernel: Kernel, time_limit_seconds: float) -> tuple[Flags, Floa
     return retained, gap
 
 
+def _proves(bound: float, cost: float) -> bool:
+    return cost - bound <= TOLERANCE * max(1.0, abs(bound))
+
+
 def _cheaper(kernel: Kernel, one: Flags, other: Flags) -> tuple[Flags, float]:
     costs = cost_of(kernel, one), cost_of(kernel, other)
     cheaper = one if costs[0] <= costs[1] else other
     return settled(kernel, cheaper), min(costs)
 
 
-def _run_solver(kernel: Kernel, time_limit_seconds: float) -> tuple[Flags | None, float]:
-    """What the solver would retain, and its lower bound. No choice if it found none in time.
+def relaxation_first(kernel: Kernel, deadline: float) -> tuple[Flags | None, float]:
+    """The linear relaxation, whose optimum is nearly always whole; where it is not, a search of what it leaves open.
 
-    The linear relaxation comes first: nearly always its optimum is whole, and then it is the integer optimum too. The
-    integer search takes several times as long even then.
+    First among the tables that the relaxation retains, wholly or in part: that gives a good choice. Then among all
+    whose reduced cost does not show that retaining them costs more than that choice.
     """
-    deadline = time.monotonic() + time_limit_seconds
-    relaxed = _relaxation(kernel, time_limit_seconds)
+    relaxed = _relaxation(kernel, deadline)
     if relaxed is None:
-        free = np.zeros(len(kernel.tables)), np.ones(len(kernel.tables))
-        return _integer_search(kernel, deadline, _Start(dual_ascent(kernel)[1], *free))
-    fair = without_idle(kernel, relaxed.values > 0.5)
-    if cost_of(kernel, fair) - relaxed.bound <= TOLERANCE * max(1.0, abs(relaxed.bound)):
+        return integer_search(kernel, deadline)
+    fair, cost = _cheaper(kernel, relaxed.values > 0.5, without_idle(kernel, relaxed.values > 1e-6))
+    if _proves(relaxed.bound, cost):
         return fair, relaxed.bound
-    retained, bound = _integer_search(kernel, deadline, _Start(fair, *_fixed(kernel, relaxed, fair)))
-    return (fair if retained is None else retained), max(bound, relaxed.bound)
+    fair, cost = _cheaper(kernel, fair, _search_among(kernel, relaxed.values > 1e-6, deadline)[0])
+    room = (cost - relaxed.bound) * (1 + 1e-6) + TOLERANCE * float(kernel.retain.max())
+    retained, bound = _search_among(kernel, relaxed.reduced_costs <= room, deadline)
+    return _cheaper(kernel, fair, retained)[0], max(relaxed.bound, min(bound, cost))
+
+
+def _search_among(kernel: Kernel, parents: Flags, deadline: float) -> tuple[Flags, float]:
+    """The best choice in which only these tables serve others, and its lower bound.
+
+    What is certain to stay becomes one more table that must be kept, so that the reductions can be applied again.
+    """
+    tables, usable = len(kernel.tables), parents[kernel.parents]
+    falls = np.flatnonzero(np.isfinite(kernel.fallback))
+    smaller = Problem(
+        np.append(kernel.retain, 0.0),
+        np.append(np.zeros(tables, np.bool_), True),
+        np.concatenate([kernel.parents[usable], np.full(len(falls), tables)]),
+        np.concatenate([kernel.children[usable], falls]),
+        np.concatenate([kernel.rebuild[usable], kernel.fallback[falls]]),
+    )
+    found = _solve(smaller, deadline, integer_search)
+    return found.parent[:tables] == RETAINED, found.objective - float(found.gap.sum())
 
 
 class _Relaxed(NamedTuple):
@@ -91,22 +120,16 @@ class _Relaxed(NamedTuple):
     bound: float
 
 
-class _Start(NamedTuple):
-    fair: Flags  # a choice to begin with
-    lower: Floats  # bounds of x
-    upper: Floats
-
-
 def _scale(kernel: Kernel) -> float:
     return LARGEST_COST / max(float(kernel.retain.max()), float(kernel.rebuild.max(initial=0.0)))
 
 
-def _relaxation(kernel: Kernel, time_limit_seconds: float) -> _Relaxed | None:
+def _relaxation(kernel: Kernel, deadline: float) -> _Relaxed | None:
     """The optimum of the model with every variable continuous; none where that takes long."""
     scale = _scale(kernel)
     model = _model(kernel, scale)
     model.integrality_ = []
-    solver = _solver({"simplex_iteration_limit": model.num_col_ + 1000}, time_limit_seconds)
+    solver = _solver({"simplex_iteration_limit": model.num_col_ + 1000}, deadline)
     solver.passModel(model)
     _run(solver)
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -116,36 +139,27 @@ def _relaxation(kernel: Kernel, time_limit_seconds: float) -> _Relaxed | None:
     return _Relaxed(np.array(answer.col_value[:tables]), np.array(answer.col_dual[:tables]) / scale, bound)
 
 
-def _fixed(kernel: Kernel, relaxed: _Relaxed, fair: Flags) -> tuple[Floats, Floats]:
-    """Bounds of x: deciding a table the other way would cost more, by its reduced cost, than a choice that is known."""
-    room = (cost_of(kernel, fair) - relaxed.bound) * (1 + 1e-6) + 1e-6 * float(kernel.retain.max())
-    parents = is_parent(kernel)
-    lower = np.where(parents & (relaxed.reduced_costs < -room), 1.0, 0.0)
-    return lower, np.where(parents & (relaxed.reduced_costs > room), 0.0, 1.0)
-
-
-def _integer_search(kernel: Kernel, deadline: float, start: _Start) -> tuple[Flags | None, float]:
+def integer_search(kernel: Kernel, deadline: float) -> tuple[Flags | None, float]:
     """The best choice that branch and bound finds in time, and what none can cost less than."""
-    scale, tables = _scale(kernel), len(kernel.tables)
-    solver = _solver({"mip_rel_gap": 0.0, "mip_abs_gap": 0.0}, max(0.0, deadline - time.monotonic()))
+    scale = _scale(kernel)
+    solver = _solver({"mip_rel_gap": 0.0, "mip_abs_gap": 0.0}, deadline)
     solver.passModel(_model(kernel, scale))
     places = np.flatnonzero(is_parent(kernel)).astype(np.int32)
-    solver.changeColsBounds(tables, np.arange(tables, dtype=np.int32), start.lower, start.upper)
-    solver.setSolution(len(places), places, start.fair[places].astype(np.float64))
+    solver.setSolution(len(places), places, dual_ascent(kernel)[1][places].astype(np.float64))
     _run(solver)
     info = solver.getInfo()
     bound = info.mip_dual_bound / scale if math.isfinite(info.mip_dual_bound) else -math.inf
     if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
         return None, bound
-    return np.array(solver.getSolution().col_value[:tables]) > 0.5, bound
+    return np.array(solver.getSolution().col_value[: len(kernel.tables)]) > 0.5, bound
 
 
-def _solver(options: Mapping[str, float], time_limit_seconds: float) -> highspy.Highs:
+def _solver(options: Mapping[str, float], deadline: float) -> highspy.Highs:
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     kinds = ("primal_feasibility", "dual_feasibility", "mip_feasibility")
     wanted = {"output_flag": False, "threads": 1, **{f"{kind}_tolerance": TOLERANCE for kind in kinds}, **options}
-    if time_limit_seconds < math.inf:
-        wanted["time_limit"] = time_limit_seconds
+    if deadline < math.inf:
+        wanted["time_limit"] = max(0.0, deadline - time.monotonic())
     for name, value in wanted.items():
         if solver.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"the solver does not take {name}={value}")

@@ -81,6 +81,7 @@ _EDGES = pa.schema(
         ("via", pa.uint32()),
     ]
 )
+_SINCE = pa.schema([("since", pa.uint32())])
 _PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hint", "kind")])
 
 
@@ -95,6 +96,7 @@ def write_scan(scan: Scan, folder: Path) -> None:
     _write_arrays(folder, "family_edges", _FAMILY_EDGES, scan.schema_graph.parents, scan.schema_graph.children)
     for name, edges in (("edges", scan.graph.standing), ("ruled_out", scan.graph.ruled_out)):
         _write_arrays(folder, name, _EDGES, *(getattr(edges, field.name) for field in fields(edges)))
+    _write_arrays(folder, "since", _SINCE, scan.since)
     _write(folder, "problems", _PROBLEMS, [(p.where, p.because, p.hint, p.kind) for p in scan.problems])
     summary = {
         "roots": scan.roots,
@@ -105,6 +107,9 @@ def write_scan(scan: Scan, folder: Path) -> None:
         "step": scan.graph.step,
         "dropped": dict(scan.graph.dropped),
         "overlaps": sorted(scan.overlaps),
+        "listed_ns": scan.listed_ns,
+        "bytes_read": scan.bytes_read,
+        "since_runs": scan.since_runs,
     }
     (folder / "run.json").write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
 
@@ -150,6 +155,10 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         settings={name: tuple(v) if isinstance(v, list) else v for name, v in summary["settings"].items()},
         session_seconds=summary["session_seconds"],
         run=folder.name,
+        listed_ns=summary.get("listed_ns", 0),
+        bytes_read=summary.get("bytes_read", 0),
+        since_runs=tuple(summary.get("since_runs", ())),
+        since=_read_arrays(folder, "since")[0] if (folder / "since.parquet").exists() else array("I"),
     )
 
 

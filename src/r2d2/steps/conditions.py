@@ -69,8 +69,9 @@ def tight_conditions(column: int, inside: Codes) -> Iterator[Condition]:
     distinct = np.unique(values)
     if len(distinct) <= FEW_VALUES:
         yield Condition(column, codes=tuple(distinct.tolist()), null=null)
-    for bounds in ((low, None), (None, high), (low, high)):
-        yield Condition(column, *bounds, null=null)
+    yield Condition(column, low=low, null=null)
+    yield Condition(column, high=high, null=null)
+    yield Condition(column, low, high, null=null)
 
 
 def shut_out(inside: Codes, outside: Codes, columns: Sequence[int]) -> tuple[Box, Mask]:

@@ -9,41 +9,18 @@ the sum of all rows' random numbers is, and a range or a list of values that giv
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations, islice, zip_longest
 
 import numpy as np
-from numpy.typing import NDArray
 
-from r2d2.steps.conditions import NULL, Box, Codes, Condition, Mask, in_box, separate, shut_out
+from r2d2.steps.conditions import NULL, Box, Condition, Mask, in_box, separate, shut_out
+from r2d2.steps.fitting import LISTED, OUTSIDE, Marked, fitting, list_of, numbers_of
 
-Numbers = NDArray[np.uint64]
 MOST_BOXES = 6
-_MOST_TRIES = 2_000  # pairs of a condition and a column that are looked at
-_LISTED = 40  # distinct values up to which lists of values are tried
+_MOST_TRIES = 3_000  # pairs of a condition and a column that are looked at
 _NEIGHBOURS = 8  # how far from the tightest bound the true one is looked for
 _SKETCH_ROWS = 2_500  # a pair of conditions is looked for on so many rows first
-_OUTSIDE = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """Rows of the parent. Of each group all rows are there, or none."""
-
-    codes: Codes  # (columns, rows)
-    group: NDArray[np.int64]  # which row of the child it equals; -1: none
-    number: Numbers  # a random number, the same for equal rows
-    wanted: NDArray[np.int64]  # by group: how often the child has it
-    in_child: Mask  # by column: whether the child has it
-
-    def some(self, rows: Mask) -> Marked:
-        """Only these rows."""
-        return Marked(self.codes[:, rows], self.group[rows], self.number[rows], self.wanted, self.in_child)
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """By group: how many rows there are."""
-        return np.bincount(self.group[self.group >= 0], minlength=len(self.wanted))
+_SKETCH_GROUPS = 5  # … that belong to at least so many groups
 
 
 def find_predicate(rows: Marked) -> tuple[Box, ...] | None:
@@ -84,92 +61,6 @@ def _lost_boxes(rows: Marked, lost: Sequence[int]) -> Iterator[Box]:
     yield from _pairs(rows, lost)
 
 
-def fitting(rows: Marked, column: int) -> Iterator[Condition]:
-    """Conditions on one column that pick the wanted rows exactly: each is counted before it is offered."""
-    target = np.uint64(0)
-    if len(rows.wanted):
-        target = (_numbers_of(rows) * rows.wanted.astype(np.uint64)).sum(dtype=np.uint64)
-    for condition in (*_ranges(rows, column, target), *_lists(rows, column, target)):
-        if picks(rows, (condition,)):
-            yield condition
-
-
-def picks(rows: Marked, box: Sequence[Condition]) -> bool:
-    """Whether the box holds for exactly the wanted number of each group, and for no row outside."""
-    group = rows.group[in_box(box, rows.codes)]
-    return not (group == _OUTSIDE).any() and bool((np.bincount(group, minlength=len(rows.wanted)) == rows.wanted).all())
-
-
-def _numbers_of(rows: Marked) -> Numbers:
-    """The random number of each group; of a group that has no row here none is known, and none fits."""
-    numbers = np.zeros(len(rows.wanted), dtype=np.uint64)
-    inside = rows.group >= 0
-    numbers[rows.group[inside]] = rows.number[inside]
-    return numbers
-
-
-def _ranges(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]:
-    """Ranges whose numbers sum to the target: two running sums that differ by it."""
-    codes = rows.codes[column]
-    order = np.argsort(codes, kind="stable")
-    ordered, sums = codes[order], np.cumsum(rows.number[order], dtype=np.uint64)
-    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else np.empty(0, np.intp)
-    ends, values = sums[last], ordered[last]
-    nulls = bool(len(values) and values[0] == NULL)
-    of_null = ends[0] if nulls else np.uint64(0)
-    starts = np.concatenate([np.zeros(1, np.uint64), ends[:-1]]) if len(ends) else ends
-    if nulls:
-        ends, values, starts = ends[1:], values[1:], starts[1:]
-    for null in (False, True) if nulls else (False,):
-        wanted = np.uint64((int(target) - int(of_null)) % 2**64) if null else target
-        for first, final in _differing_by(starts, ends, wanted):
-            low = int(values[first]) if first else None
-            high = int(values[final]) if final < len(values) - 1 else None
-            yield Condition(column, low, high, None, null)
-
-
-def _differing_by(starts: Numbers, ends: Numbers, target: np.uint64) -> Iterator[tuple[int, int]]:
-    """Places i <= j with ends[j] - starts[i] = target."""
-    order = np.argsort(ends, kind="stable")
-    wanted = starts + target
-    places = np.searchsorted(ends[order], wanted)
-    places[places == len(ends)] = 0
-    for first in np.flatnonzero(ends[order][places] == wanted)[:4].tolist() if len(ends) else []:
-        final = int(order[places[first]])
-        if first <= final:
-            yield first, final
-
-
-def _lists(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]:
-    """Up to three values, or all but up to two, whose numbers sum to the target."""
-    codes = rows.codes[column]
-    values, inverse = np.unique(codes, return_inverse=True)
-    if not 1 < len(values) <= _LISTED:
-        return
-    sums = np.zeros(len(values), np.uint64)
-    np.add.at(sums, inverse, rows.number)
-    rest = np.uint64((int(sums.sum(dtype=np.uint64)) - int(target)) % 2**64)
-    for chosen in _subsets(sums, target, 3):
-        yield _list(column, values[list(chosen)])
-    for left_out in _subsets(sums, rest, 2):
-        yield _list(column, np.delete(values, list(left_out)))
-
-
-def _subsets(sums: Numbers, target: np.uint64, most: int) -> Iterator[tuple[int, ...]]:
-    numbers = [int(number) for number in sums]
-    place = {number: n for n, number in enumerate(numbers)}
-    for size in range(1, most + 1):
-        for others in combinations(range(len(numbers)), size - 1):
-            last = place.get((int(target) - sum(numbers[n] for n in others)) % 2**64, -1)
-            if last > (others[-1] if others else -1):
-                yield (*others, last)
-
-
-def _list(column: int, values: NDArray[np.int64]) -> Condition:
-    codes = tuple(int(value) for value in values if value != NULL)
-    return Condition(column, codes=codes, null=bool((values == NULL).any()))
-
-
 def _pairs(rows: Marked, lost: Sequence[int]) -> Iterator[Box]:
     """Two conditions on lost columns: one that leaves enough of every group, then one that fits the rest."""
     sketch = _sketch(rows)
@@ -189,35 +80,38 @@ def _confirmed(rows: Marked, first: Condition, column: int) -> Iterator[Box]:
 
 
 def _sketch(rows: Marked) -> Marked:
-    """All rows of some groups, and of those outside as many as belong to the same share of numbers."""
-    if len(rows.group) <= _SKETCH_ROWS:
+    """All rows of some groups, those with the smallest numbers, and about as many rows outside."""
+    inside = rows.group >= 0
+    if len(rows.group) <= _SKETCH_ROWS or not inside.any():
         return rows
-    share = _SKETCH_ROWS / len(rows.group)
-    some = rows.number < np.uint64(int(share * 2**64))
-    if not (some & (rows.group >= 0)).any():
-        return rows
-    chosen = rows.some(some)
-    there = np.unique(chosen.group[chosen.group >= 0])
-    renumbered = np.where(chosen.group >= 0, np.searchsorted(there, chosen.group), _OUTSIDE)
+    counts, numbers = rows.counts, numbers_of(rows)
+    order = np.argsort(numbers)
+    enough = int(np.searchsorted(np.cumsum(counts[order]), _SKETCH_ROWS)) + 1
+    there = np.sort(order[: max(enough, _SKETCH_GROUPS)])
+    outside = np.sort(rows.number[~inside])[:_SKETCH_ROWS]
+    few = ~inside & (rows.number <= outside[-1]) if len(outside) else inside & ~inside
+    chosen = rows.some(np.isin(rows.group, there) | few)
+    renumbered = np.where(chosen.group >= 0, np.searchsorted(there, chosen.group), OUTSIDE)
     return Marked(chosen.codes, renumbered, chosen.number, rows.wanted[there], rows.in_child)
 
 
 def _first_conditions(rows: Marked, lost: Sequence[int]) -> Iterator[Condition]:
-    for column in lost:
-        if len(np.unique(rows.codes[column])) <= _LISTED:
-            yield from _enough_of_lists(rows, column)
-    for column in lost:
-        yield from _enough_of_ranges(rows, column)
+    """Conditions that leave enough of every group: lists, the short ones first, and ranges, in turn."""
+    listed = [column for column in lost if len(np.unique(rows.codes[column])) <= LISTED]
+    lists = (c for size in (1, 2, 3) for column in listed for c in _enough_of_lists(rows, column, size))
+    ranges = (c for column in lost for c in _enough_of_ranges(rows, column))
+    for pair in zip_longest(lists, ranges):
+        yield from (condition for condition in pair if condition is not None)
 
 
-def _enough_of_lists(rows: Marked, column: int) -> Iterator[Condition]:
-    """Lists of one to three values that leave enough of every group."""
+def _enough_of_lists(rows: Marked, column: int, size: int) -> Iterator[Condition]:
+    """Lists of so many values that leave enough of every group."""
     values = np.unique(rows.codes[column])
     needed = [v for v in values if not _enough(rows, rows.codes[column] != v)]
-    for size in range(max(1, len(needed)), 4):
+    if len(needed) <= size < len(values):
         for others in combinations([v for v in values if v not in needed], size - len(needed)):
-            condition = _list(column, np.array([*needed, *others], dtype=np.int64))
-            if size < len(values) and _enough(rows, condition.holds(rows.codes[column])):
+            condition = list_of(column, np.array([*needed, *others], dtype=np.int64))
+            if _enough(rows, condition.holds(rows.codes[column])):
                 yield condition
 
 

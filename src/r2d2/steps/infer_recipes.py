@@ -20,7 +20,8 @@ from r2d2.model.recipe import Recipe, projection
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column
 from r2d2.steps.conditions import Box
-from r2d2.steps.find_predicate import Marked, find_predicate
+from r2d2.steps.find_predicate import find_predicate
+from r2d2.steps.fitting import Marked
 
 Pair = tuple[int, int]  # parent, child
 
@@ -105,6 +106,8 @@ def _not_proven(edges: Edges, place: int | None) -> str:
     if edges.check[place] < Check.COMPARED:
         return "not proven: scan again without --no-verify"
     copies = edges.missing_copies[place]
+    if copies < 0:
+        return "it was not counted whether the parent has each row as often as the child"
     return f"contained as a set only: the parent lacks {copies:,} copies of the child's rows" if copies else ""
 
 

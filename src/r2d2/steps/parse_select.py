@@ -5,20 +5,21 @@ The text is read by a parser and never run: all that is left of it is a typed tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from r2d2.errors import UserError
-from r2d2.model.predicate import And, Between, Compare, IsNull, Not, OneOf, Or, Predicate, wrong_with
+from r2d2.model.predicate import wrong_with
 from r2d2.model.recipe import OutputColumn, Recipe
-from r2d2.model.schema import Column, Schema, Token, spell
-from r2d2.steps.parse_literal import Refused, literal_of, what_is
+from r2d2.model.schema import Schema, Token, spell
+from r2d2.steps.parse_literal import Refused, what_is
+from r2d2.steps.parse_where import Where, names_of, resolved
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
 LONGEST = 100_000
-_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ALLOWED = "allowed are columns, AND, OR, NOT, = <> < <= > >=, BETWEEN, IN, IS NULL and constants"
 
 
@@ -30,7 +31,7 @@ def parse_select(text: str, *, parent: str, parent_schema: Schema, child_schema:
         _check_source(select, parent)
         columns = _outputs(select, parent, parent_schema, child_schema)
         where = select.args.get("where")
-        predicate = _Where(parent, parent_schema).read(where.this) if where else None
+        predicate = Where(parent, parent_schema).read(where.this) if where else None
     except Refused as error:
         raise UserError(f"this SELECT is not accepted: {error}", hint=error.hint or _ALLOWED) from error
     except RecursionError as error:
@@ -66,6 +67,7 @@ def _parsed(text: str) -> Expression:
     return statements[0]
 
 
+@cache
 def _dialect() -> Any:
     """Spark's SQL with plain quoting: names in backticks, text in single quotes that are doubled inside."""
     from sqlglot.dialects.spark import Spark
@@ -126,10 +128,10 @@ def _outputs(select: Expression, parent: str, parent_schema: Schema, child_schem
     wanted = {column.token: column for column in child_schema.columns}
     for token in sources:
         if token not in wanted:
-            raise Refused(f"the child has no column {spell(token)}", hint=_names(child_schema))
+            raise Refused(f"the child has no column {spell(token)}", hint=names_of(child_schema))
     for token in wanted:
         if token not in sources:
-            raise Refused(f"it does not select the child's column {spell(token)}", hint=_names(child_schema))
+            raise Refused(f"it does not select the child's column {spell(token)}", hint=names_of(child_schema))
     kinds = {column.token: column.kind for column in parent_schema.columns}
     for token, source in sources.items():
         if wanted[token].kind not in (kinds[source], "null") and kinds[source] != "null":
@@ -137,10 +139,6 @@ def _outputs(select: Expression, parent: str, parent_schema: Schema, child_schem
                 f"the child's {spell(token)} is {wanted[token].type_name}, {spell(source)} is {kinds[source]}"
             )
     return tuple(OutputColumn(column, sources[column.token]) for column in child_schema.columns)
-
-
-def _names(schema: Schema) -> str:
-    return "it has " + ", ".join(spell(token) for token in schema.tokens[:20])
 
 
 def _selected(select: Expression, parent: str, schema: Schema) -> Iterator[tuple[Token, Token]]:
@@ -152,126 +150,12 @@ def _selected(select: Expression, parent: str, schema: Schema) -> Iterator[tuple
         if isinstance(item, exp.Star) and not any(item.args.values()):
             pairs = [(token, token) for token in schema.tokens]
         elif isinstance(item, exp.Alias):
-            pairs = [((item.alias,), _resolved(item.this, parent, schema))]
+            pairs = [((item.alias,), resolved(item.this, parent, schema))]
         else:
-            token = _resolved(item, parent, schema)
+            token = resolved(item, parent, schema)
             pairs = [(token, token)]
         for pair in pairs:
             if pair[0] in seen:
                 raise Refused(f"it selects {spell(pair[0])} twice")
             seen.add(pair[0])
             yield pair
-
-
-def _resolved(expression: Expression, parent: str, schema: Schema) -> Token:
-    """The parent's column that is meant; a leading `parent.` or the parent's name may stand before it."""
-    parts = tuple(_parts(expression))
-    known = set(schema.tokens)
-    readings = [parts, *([parts[1:]] if len(parts) > 1 and parts[0] in ("parent", parent) else [])]
-    for token in readings:
-        if token in known:
-            return token
-    raise Refused(f"the parent has no column {spell(parts)}", hint=_names(schema))
-
-
-def _parts(expression: Expression) -> Iterator[str]:
-    from sqlglot import exp
-
-    if isinstance(expression, exp.Column) and all(isinstance(part, exp.Identifier) for part in expression.parts):
-        yield from (part.name for part in expression.parts)
-    elif isinstance(expression, exp.Dot) and isinstance(expression.expression, exp.Identifier):
-        yield from _parts(expression.this)
-        yield expression.expression.name
-    else:
-        raise Refused(f"{what_is(expression)} stands where a column must")
-
-
-class _Where:
-    """The WHERE of a SELECT as a predicate."""
-
-    def __init__(self, parent: str, schema: Schema) -> None:
-        self._parent = parent
-        self._schema = schema
-        self._columns = {column.token: column for column in schema.columns}
-
-    def read(self, node: Expression) -> Predicate:
-        """The tree of a condition."""
-        from sqlglot import exp
-
-        match node:
-            case exp.Paren():
-                return self.read(node.this)
-            case exp.And():
-                return And(tuple(self.read(part) for part in _flat(node, exp.And)))
-            case exp.Or():
-                return Or(tuple(self.read(part) for part in _flat(node, exp.Or)))
-            case exp.Not():
-                return Not(self.read(node.this))
-            case exp.Boolean():
-                return And(()) if node.this else Or(())
-            case exp.Is():
-                return self._is(node)
-            case exp.Between():
-                return self._between(node)
-            case exp.In():
-                return self._in(node)
-            case exp.Column() | exp.Dot():
-                return Compare(self._column(node).token, "=", literal_of(exp.Boolean(this=True), "bool"))
-        return self._compare(node)
-
-    def _compare(self, node: Expression) -> Predicate:
-        from sqlglot import exp
-
-        operators: dict[type, str] = {
-            exp.EQ: "=",
-            exp.NEQ: "<>",
-            exp.LT: "<",
-            exp.LTE: "<=",
-            exp.GT: ">",
-            exp.GTE: ">=",
-        }
-        operator = operators.get(type(node))
-        if operator is None:
-            raise Refused(f"it has {what_is(node)}")
-        left, right = node.this, node.expression
-        if not isinstance(left, exp.Column | exp.Dot) and isinstance(right, exp.Column | exp.Dot):
-            left, right, operator = right, left, _FLIPPED[operator]
-        column = self._column(left)
-        if isinstance(right, exp.Column | exp.Dot):
-            raise Refused("it compares two columns", hint="compare a column with a constant")
-        return Compare(column.token, operator, literal_of(right, column.kind))
-
-    def _is(self, node: Expression) -> Predicate:
-        from sqlglot import exp
-
-        if not isinstance(node.expression, exp.Null):
-            raise Refused("it has IS with something other than NULL", hint="write column IS NULL, or column = TRUE")
-        return IsNull(self._column(node.this).token)
-
-    def _between(self, node: Expression) -> Predicate:
-        if node.args.get("symmetric"):
-            raise Refused("it has BETWEEN SYMMETRIC")
-        column = self._column(node.this)
-        low, high = (literal_of(node.args[name], column.kind) for name in ("low", "high"))
-        return Between(column.token, low, high)
-
-    def _in(self, node: Expression) -> Predicate:
-        if any(value for name, value in node.args.items() if name not in ("this", "expressions")):
-            raise Refused("it has IN with something other than a list of constants")
-        column = self._column(node.this)
-        return OneOf(column.token, tuple(literal_of(value, column.kind) for value in node.expressions))
-
-    def _column(self, node: Expression) -> Column:
-        return self._columns[_resolved(node, self._parent, self._schema)]
-
-
-def _flat(node: Any, kind: type) -> Sequence[Expression]:
-    """The parts of a chain of ANDs or ORs, in order; without recursion, since chains are long."""
-    parts: list[Expression] = []
-    waiting: list[Any] = [node]
-    while waiting:
-        top = waiting.pop()
-        same = type(top) is kind
-        waiting += [top.expression, top.this] if same else []
-        parts += [] if same else [top]
-    return parts

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from r2d2.model.plan import Deletion, Kept, Proposal, Risk
 from r2d2.model.priced import Choice
+from r2d2.model.prices import GIB
 from r2d2.model.recipe import Recipe, to_sql
 from r2d2.model.scan import Scan
 from r2d2.steps.infer_recipes import NoRecipe
@@ -36,6 +37,9 @@ def propose(
         lake_cost=choice.retain_all / terms.months,
         currency=prices.currency,
         prices=f"{prices.name}, {prices.date}, {prices.source}",
+        storage_per_gib=prices.storage_per_gib_month,
+        read_per_gib=prices.read_per_byte * GIB,
+        write_per_gib=prices.write_per_byte * GIB,
         proven=choice.proven,
         gap=choice.gap,
     )

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema, Token
@@ -152,9 +154,9 @@ def _split(graph: ContainmentGraph, *, sampled: Collection[Pair], missing: Colle
 
 def pick(edges: Edges, places: Iterable[int]) -> Edges:
     """The edges at some places, in that order."""
-    chosen = list(places)
+    chosen = np.fromiter(places, dtype=np.intp)
     columns = (
-        array(column.typecode, [column[place] for place in chosen])
+        array(column.typecode, np.asarray(column)[chosen].tobytes())
         for column in (edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, edges.via)
     )
     return Edges(*columns)

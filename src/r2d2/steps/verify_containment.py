@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges
@@ -43,25 +43,30 @@ def verify_containment(
     profiles: Sequence[TableProfile],
     content: Content,
     bag: bool = False,
+    known: Mapping[Pair, Missing] | None = None,
     settled: Callable[[int, int], None] | None = None,
 ) -> ContainmentGraph:
     """Every edge with its exact count of missing rows: proven ones stand, the others are ruled out.
 
     Before each round *settled* is told how many edges are decided, of how many between different tables.
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
+    *known* are other edges, proven as sets before, that may be built on.
     """
     pairs = list(zip(graph.standing.parents, graph.standing.children, strict=True))
-    ledger = _Ledger(pairs, profiles)
+    ledger = _Ledger(pairs, profiles, known or {})
     _settle(ledger, content, settled or (lambda done, total: None))
     answers = [_answer(pair, ledger) for pair in pairs]
     return _graph(graph, pairs, answers, bag)
 
 
-def _lookalikes(pairs: Sequence[Pair], profiles: Sequence[TableProfile]) -> list[list[int]]:
-    """Groups of tables that may be equal: each might hold the others, with as many columns and rows."""
+def _lookalikes(pairs: Iterable[Pair], profiles: Sequence[TableProfile], familiar: Collection[int]) -> list[list[int]]:
+    """Groups of tables that may be equal: each might hold the others, with as many columns and rows.
+
+    Tables that something is known of come first: they are to stand for the others.
+    """
     groups: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
     for number, component in enumerate(strong_components(pairs)):
-        for table in sorted(component):
+        for table in sorted(component, key=lambda table: (table not in familiar, table)):
             if profiles[table].rows:
                 groups[number, profiles[table].rows, len(profiles[table].schema)].append(table)
     return [tables for tables in groups.values() if len(tables) > 1]
@@ -70,20 +75,37 @@ def _lookalikes(pairs: Sequence[Pair], profiles: Sequence[TableProfile]) -> list
 class _Ledger:
     """What has been counted so far, and which table each stands for."""
 
-    def __init__(self, pairs: Sequence[Pair], profiles: Sequence[TableProfile]) -> None:
-        self.lookalikes = _lookalikes(pairs, profiles)
-        self.alike = {table: table for pair in pairs for table in pair}  # the first of those that hold the same rows
-        self.alike |= {table: group[0] for group in self.lookalikes for table in group}
-        self.counted: dict[Pair, Missing] = {}
-        self.failed: set[Pair] = set()
-        self.chains = Chains([])  # over edges proven as a set …
-        self.bag_chains = Chains([])  # … and as a bag
+    def __init__(self, pairs: Sequence[Pair], profiles: Sequence[TableProfile], known: Mapping[Pair, Missing]) -> None:
         self._pairs = pairs
         self._profiles = profiles
+        self._equal = _known_equal(known, profiles)
+        asked = {(self._first(parent), self._first(child)) for parent, child in pairs}
+        known = {(self._first(parent), self._first(child)): missing for (parent, child), missing in known.items()}
+        familiar = {table for pair in known for table in pair}
+        self.lookalikes = _lookalikes(asked, profiles, familiar)
+        self.alike = {table: group[0] for group in self.lookalikes for table in group}  # who may hold the same rows
+        self.counted = {pair: missing for pair, missing in known.items() if pair[0] != pair[1]}
+        self.failed: set[Pair] = set()
+        self._link()
+
+    def _first(self, table: int) -> int:
+        """The table that is known to hold the same rows, and stands for this one."""
+        return self._equal.get(table, table)
+
+    def _link(self) -> None:
+        """The chains over what is counted: edges proven as a set, and as a bag."""
+        proven = [
+            pair
+            for pair, missing in self.counted.items()
+            if missing[0] == 0 and pair == self.between(pair) and pair[0] != pair[1]
+        ]
+        self.chains = Chains(proven)
+        self.bag_chains = Chains(pair for pair in proven if self.counted[pair][1] == 0)
 
     def between(self, pair: Pair) -> Pair:
         """The two tables that stand for those of a pair."""
-        return self.alike[pair[0]], self.alike[pair[1]]
+        parent, child = self._first(pair[0]), self._first(pair[1])
+        return self.alike.get(parent, parent), self.alike.get(child, child)
 
     def is_empty(self, pair: Pair) -> bool:
         """Whether there is no row to look for."""
@@ -114,8 +136,17 @@ class _Ledger:
             first: dict[str, int] = {}
             self.alike |= {t: first.setdefault(prints[t], t) if t in prints else t for t in group}
         self.lookalikes = []
-        self.chains = Chains(pair for pair, missing in self.counted.items() if missing[0] == 0)
-        self.bag_chains = Chains(pair for pair, missing in self.counted.items() if missing[1] == 0)
+        # What is counted of a table holds for those that have proved to be equal to it.
+        for pair, missing in list(self.counted.items()):
+            self.counted.setdefault(self.between(pair), missing)
+        self._link()
+
+
+def _known_equal(known: Mapping[Pair, Missing], profiles: Sequence[TableProfile]) -> dict[int, int]:
+    """Tables that hold one another, copies and all, are equal: the first of them stands for the others."""
+    exact = [pair for pair, missing in known.items() if missing[1] == 0 and profiles[pair[1]].rows]
+    groups = [sorted(component) for component in strong_components(exact)]
+    return {table: tables[0] for tables in groups for table in tables}
 
 
 def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], None]) -> None:

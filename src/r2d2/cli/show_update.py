@@ -1,0 +1,95 @@
+"""How an update and a finding look on a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_table, printable
+from r2d2.cli.show import scan_as_dict, show_problems
+from r2d2.finding import Finding, Likeness
+from r2d2.updating import Update
+
+_MOST = 20
+
+
+def show_update(done: Update, *, state: str, as_json: bool) -> None:
+    """What changed in the lake, and which edges came and went."""
+    if as_json:
+        print_json(update_as_dict(done, state))
+        return
+    out = console()
+    out.print(f"[bold]{len(done.scan.tables):,} tables[/], {plain(_in_words(done))}")
+    changed = done.changes.changed
+    if changed:
+        rows = ((one.table, str(one.change), one.because) for one in changed[:_MOST])
+        print_table(_title("Changed", len(changed)), ("table", "change", "because"), rows)
+    for title, edges in (("New edges", done.gained), ("Edges that are gone", done.lost)):
+        if edges:
+            print_table(_title(title, len(edges)), ("parent", "child"), edges[:_MOST])
+    show_problems(done.scan)
+    read = bytes_for_people(done.scan.bytes_read) if done.is_news else "0 B"
+    out.print(
+        f"{len(done.scan.graph or ()):,} edges stand; {done.kept_edges:,} were taken over, "
+        f"{done.asked_pairs:,} pairs were asked again, {read} of rows read. Kept in {plain(state)}."
+    )
+
+
+def _title(what: str, count: int) -> str:
+    return f"{what} ({_MOST:,} of {count:,}; --json names all)" if count > _MOST else f"{what} ({count:,})"
+
+
+def _in_words(done: Update) -> str:
+    counts = Counter(str(one.change) for one in done.changes.changed)
+    return ", ".join(f"{count:,} {change}" for change, count in counts.items()) or "nothing has changed"
+
+
+def update_as_dict(done: Update, state: str) -> dict[str, Any]:
+    """The JSON shape of `r2d2 update --json`."""
+    news = done.is_news
+    return scan_as_dict(done.scan, state) | {
+        "previous": done.old.run,
+        "changed": [asdict(one) | {"change": str(one.change)} for one in done.changes.changed],
+        "gained": [{"parent": parent, "child": child} for parent, child in done.gained],
+        "lost": [{"parent": parent, "child": child} for parent, child in done.lost],
+        "kept_edges": done.kept_edges,
+        "asked_pairs": done.asked_pairs,
+        "bytes_read": done.scan.bytes_read if news else 0,
+    }
+
+
+def show_finding(finding: Finding, *, as_json: bool) -> None:
+    """What the lake has of a table."""
+    if as_json:
+        print_json(finding_as_dict(finding))
+        return
+    out = console()
+    says = "is in the lake already" if finding.is_there else "is not in the lake"
+    out.print(printable(f"{finding.path} {says}"), markup=False, style="bold")
+    rows = list(islice(_finding_rows(finding), _MOST))
+    if rows:
+        columns = ("", "table", "containment", "copies", "missing rows", "rows")
+        print_table("", columns, rows, ("containment", "missing rows", "rows"))
+    for problem in finding.problems:
+        out.print(printable(f"could not be read: {problem.where}: {problem.because}"), markup=False)
+
+
+def _finding_rows(finding: Finding) -> Iterator[tuple[object, ...]]:
+    groups: tuple[tuple[str, Iterable[Likeness]], ...] = (
+        ("equal to", finding.equal),
+        ("contained in", finding.contained_in),
+        ("contains", finding.contains),
+        ("partly in", finding.nearest),
+    )
+    for what, found in groups:
+        for one in found:
+            copies = "all" if one.bag else "too few"
+            yield what, one.table, f"{one.containment:.6g}", copies, f"{one.missing_rows:,}", f"{one.rows:,}"
+
+
+def finding_as_dict(finding: Finding) -> dict[str, Any]:
+    """The JSON shape of `r2d2 find --json`."""
+    return {"is_there": finding.is_there} | asdict(finding)

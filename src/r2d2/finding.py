@@ -1,0 +1,176 @@
+"""Is a table that is not in the lake already there? It is held against the lake as the last scan saw it."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from r2d2.api import changed_since, lake_tools
+from r2d2.engine.session import LazySession
+from r2d2.errors import UserError
+from r2d2.lake.discover import discover
+from r2d2.model.graph import SchemaGraph
+from r2d2.model.scan import Scan
+from r2d2.model.table import Problem, Table
+from r2d2.pipeline import Meter, Progress, Tools, sampled_rows, silent
+from r2d2.settings import Settings
+from r2d2.state.store import StateStore
+from r2d2.steps.find_similar import Sampled, Similar, compatible_pairs, find_similar
+from r2d2.steps.update_graph import proven_edges
+from r2d2.steps.verify_containment import Missing
+from r2d2.updating import as_scanned
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How one table of the lake and the one that was asked about go together."""
+
+    table: str
+    rows: int
+    containment: float  # share of the child's rows that are in the parent
+    bag: bool  # whether copies are there as often, too
+    missing_rows: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the lake has of a table. `contained_in` and `contains` leave out the equal ones."""
+
+    path: str
+    rows: int
+    size_bytes: int
+    equal: tuple[Likeness, ...]
+    contained_in: tuple[Likeness, ...]
+    contains: tuple[Likeness, ...]
+    nearest: tuple[Likeness, ...]
+    run: str  # the scan it was held against
+    problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read
+    bytes_read: int = 0
+    session_seconds: float = 0.0
+
+    @property
+    def is_there(self) -> bool:
+        """Whether some table of the lake has all its rows."""
+        return bool(self.equal or self.contained_in)
+
+
+def find_in_lake(
+    path: str | Path, settings: Settings, *, spark: SparkSession | None = None, progress: Progress = silent
+) -> Finding:
+    """Hold the table at *path* against the newest scan in the state folder, which stays as it is."""
+    store = StateStore(settings.state)
+    scan = store.load()
+    settings = as_scanned(settings, scan)
+    with LazySession(settings, spark) as session:
+        tools = lake_tools(session, store.key(), shown=progress is not silent)
+        finding = hold_against(scan, str(path), settings, tools, progress)
+        return replace(finding, session_seconds=session.seconds)
+
+
+def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progress: Progress) -> Finding:
+    """Find the table at *path* among those of a scan."""
+    progress("profile", 0, None)
+    table = _table_at(path, scan, settings)
+    profiled = tools.profile([table], settings, silent)
+    if not profiled.tables:
+        raise UserError(f"cannot read {path}: {profiled.problems[0].because}", hint=profiled.problems[0].hint)
+    (table,), (profile,) = profiled.tables, profiled.profiles
+    overlaps = scan.overlaps | {_ordered(table.name, other.name) for other in scan.tables if _overlap(table, other)}
+    both = replace(scan, tables=(*scan.tables, table), profiles=(*scan.profiles, profile), overlaps=overlaps)
+    pairs = compatible_pairs(both.profiles, len(scan.tables))
+    _must_be_as_scanned(scan, {table for family in _partners(pairs, len(scan.tables)) for table in family})
+    progress("verify_containment", 0, None)
+    content = tools.content(both, settings, Meter("verify_containment", progress).read)
+    similar = find_similar(
+        pairs,
+        len(scan.tables),
+        profiles=both.profiles,
+        content=content,
+        sampled=Sampled(sampled_rows(settings), settings.columns),
+        bag=scan.bag,
+        overlaps=overlaps,
+        known=proven_edges(scan),
+        nearest=settings.nearest,
+    )
+    problems = tuple(content.problems())
+    if any(problem.where == table.name for problem in problems):
+        because = next(problem for problem in problems if problem.where == table.name)
+        raise UserError(f"cannot read {path}: {because.because}", hint=because.hint)
+    return _finding(path, both, similar, problems, content.bytes_read)
+
+
+def _finding(path: str, scan: Scan, similar: Similar, problems: tuple[Problem, ...], bytes_read: int) -> Finding:
+    profile = scan.profiles[-1]
+    equal = set(similar.equal)
+
+    def likenesses(found: Mapping[int, Missing], *, child: int | None, among: bool | None = None) -> list[Likeness]:
+        return [
+            _likeness(scan, other, missing, scan.profiles[other if child is None else child].rows)
+            for other, missing in found.items()
+            if among is None or (other in equal) is among
+        ]
+
+    mine = len(scan.profiles) - 1
+    return Finding(
+        path=path,
+        rows=profile.rows,
+        size_bytes=profile.size_bytes,
+        equal=tuple(likenesses(similar.parents, child=mine, among=True)),
+        contained_in=tuple(likenesses(similar.parents, child=mine, among=False)),
+        contains=tuple(likenesses(similar.children, child=None, among=False)),
+        nearest=tuple(likenesses(similar.nearest, child=mine)),
+        run=scan.run,
+        problems=problems,
+        bytes_read=bytes_read,
+    )
+
+
+def _likeness(scan: Scan, other: int, missing: Missing, child_rows: int) -> Likeness:
+    share = 1 - missing[0] / child_rows if child_rows else 1.0
+    return Likeness(scan.tables[other].name, scan.profiles[other].rows, share, missing[1] == 0, missing[0])
+
+
+def _table_at(path: str, scan: Scan, settings: Settings) -> Table:
+    """The one table at a path, under a name that no table of the lake has."""
+    found = discover([path], folder_tables=settings.folder_table)
+    if len(found.tables) != 1:
+        names = ", ".join(table.name for table in found.tables[:3])
+        raise UserError(f"{path} holds {len(found.tables):,} tables", hint=f"give one of them: {names}")
+    broken = [problem for problem in found.problems if problem.needs_a_look]
+    if broken:
+        raise UserError(f"{path} cannot be used: {broken[0].because}", hint=broken[0].hint)
+    name = path
+    while name in scan.number_of:
+        name = f"./{name}"
+    return replace(found.tables[0], name=name, aliases=())
+
+
+def _overlap(one: Table, other: Table) -> bool:
+    """Whether two tables share files, or one lies in the other."""
+    mine = {file.identity for file in one.files}
+    nested = os.path.commonpath([one.location, other.location]) in (one.location, other.location)
+    return nested or any(file.identity in mine for file in other.files)
+
+
+def _ordered(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one < other else (other, one)
+
+
+def _partners(pairs: SchemaGraph, table: int) -> Iterator[array[int]]:
+    """The families of tables that the table has a pair with."""
+    for parent, child in pairs.family_edges():
+        yield from (pairs.families[family] for family in (parent, child) if table not in pairs.families[family])
+
+
+def _must_be_as_scanned(scan: Scan, tables: Iterable[int]) -> None:
+    changed = [scan.tables[table].name for table in sorted(tables) if changed_since(scan.tables[table])]
+    if changed:
+        more = f", and {len(changed) - 1:,} more" if changed[1:] else ""
+        raise UserError(f"{changed[0]} has changed since the scan{more}", hint="run `r2d2 update` first")

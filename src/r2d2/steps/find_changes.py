@@ -1,0 +1,200 @@
+"""What has happened to each table since the last scan, as far as its files prove it (section 7.1).
+
+A file is the same if path, size, time, device and inode are. A table whose files are all the same is the same; one
+with the old files and more has grown; one with some of the old files has shrunk; one whose files only have other
+paths was renamed. Whatever is not proven that way counts as replaced.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from r2d2.model.profile import TableProfile
+from r2d2.model.scan import Scan
+from r2d2.model.table import DataFile, Table
+
+CLOCK_NS = 20_000_000  # file times come in steps of a few milliseconds …
+WHOLE_SECONDS_NS = 2_000_000_000  # … or, on some file systems, of one or two seconds
+
+
+class Change(StrEnum):
+    """What happened to a table."""
+
+    SAME = "same"
+    NEW = "new"
+    GROWN = "grown"  # every row it had it still has
+    SHRUNK = "shrunk"  # every row it has it had before
+    REPLACED = "replaced"  # nothing is known of its rows
+    RENAMED = "renamed"  # the same files elsewhere
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What happened to one table, and how that is known."""
+
+    table: str
+    change: Change
+    because: str
+    before: str = ""  # the name it had, if it was renamed
+
+
+@dataclass(frozen=True)
+class Changes:
+    """For each table of the new lake what happened to it and which old table it was; and what is gone."""
+
+    kinds: tuple[Change, ...]
+    old_numbers: tuple[int, ...]  # -1: it is new
+    changed: tuple[TableChange, ...]  # all but the same ones
+
+    def __bool__(self) -> bool:
+        return bool(self.changed)
+
+
+def touched_tables(changes: Changes) -> list[int]:
+    """The tables whose pairs have to be looked at again."""
+    return [n for n, kind in enumerate(changes.kinds) if kind not in (Change.SAME, Change.RENAMED)]
+
+
+def unchanged_tables(old: Scan, tables: Sequence[Table], *, absent: Collection[str] = ()) -> dict[str, int]:
+    """The numbers that tables had whose files are, beyond doubt, as they were; their profiles still hold.
+
+    So do those of *absent* tables, which are no longer there and stay as they were.
+    """
+    known = {table.name: number for number, table in enumerate(old.tables)}
+    unread = _unread(old)
+    return {
+        table.name: known[table.name]
+        for table in tables
+        if table.name in known
+        and (
+            table.name in absent
+            or (
+                table.name not in unread
+                and _same_files(old.tables[known[table.name]], table)
+                and not _doubtful(old.tables[known[table.name]].files, old.listed_ns)
+            )
+        )
+    }
+
+
+def find_changes(old: Scan, new: Scan, *, absent: Collection[str] = (), broken: Collection[str] = ()) -> Changes:
+    """Judge every table of *new*, which has profiles, against the last scan.
+
+    What is *absent* stays as it was; what is *broken* counts as replaced.
+    """
+    named = {table.name: number for number, table in enumerate(old.tables)}
+    names = {table.name for table in new.tables}
+    gone = [number for name, number in named.items() if name not in names]
+    unread = _unread(old)
+    renamed = _renamed(old, new, gone, unread)
+    old_numbers = [named.get(table.name, renamed.get(number, -1)) for number, table in enumerate(new.tables)]
+    found = [
+        TableChange(table.name, Change.SAME, "") if table.name in absent else _judge(old, was, table, profile, unread)
+        for was, table, profile in zip(old_numbers, new.tables, new.profiles, strict=True)
+    ]
+    for number, because in _upset(old, new, old_numbers, broken).items():
+        if found[number].change is not Change.NEW:
+            found[number] = TableChange(new.tables[number].name, Change.REPLACED, because)
+    left = set(gone) - set(renamed.values())
+    deleted = [TableChange(old.tables[n].name, Change.DELETED, "it is no longer there") for n in sorted(left)]
+    changed = [one for one in found if one.change is not Change.SAME]
+    return Changes(tuple(one.change for one in found), tuple(old_numbers), (*changed, *deleted))
+
+
+def _judge(old: Scan, number: int, table: Table, profile: TableProfile, unread: set[str]) -> TableChange:
+    """What happened to one table, if it was there before."""
+    if number < 0:
+        return TableChange(table.name, Change.NEW, "it was not there before")
+    before, before_profile = old.tables[number], old.profiles[number]
+    if before.name != table.name:
+        return TableChange(table.name, Change.RENAMED, f"the files of {before.name} are here now", before.name)
+    if before.name in unread:
+        return TableChange(table.name, Change.REPLACED, "its rows could not be read before")
+    if _doubtful(before.files, old.listed_ns):
+        return TableChange(table.name, Change.REPLACED, "it was being written when it was last listed")
+    then, now = _states(before), _states(table)
+    columns_then, columns_now = set(before_profile.schema.columns), set(profile.schema.columns)
+    if before.location == table.location:
+        if then == now and before_profile == profile:
+            return TableChange(table.name, Change.SAME, "")
+        if then < now and columns_then <= columns_now:
+            return TableChange(table.name, Change.GROWN, _by_files("more", len(now - then), columns_now - columns_then))
+        if now < then and columns_now <= columns_then:
+            return TableChange(table.name, Change.SHRUNK, _by_files("fewer", len(then - now), set()))
+    return TableChange(table.name, Change.REPLACED, f"{len(then - now):,} of its {len(then):,} files are not as before")
+
+
+def _by_files(word: str, count: int, columns: Collection[object]) -> str:
+    new_columns = f" and {len(columns):,} new columns" if columns else ""
+    return f"it has {count:,} {word} {'file' if count == 1 else 'files'}{new_columns}; the others are as before"
+
+
+FileState = tuple[str, int, int, tuple[int, int], tuple[tuple[str, str | None], ...]]
+
+
+def _states(table: Table) -> set[FileState]:
+    """What tells one state of a file from another, for each file."""
+    return {(file.path, file.size_bytes, file.modified_ns, file.identity, file.partition) for file in table.files}
+
+
+def _same_files(one: Table, other: Table) -> bool:
+    return (one.location, one.source) == (other.location, other.source) and _states(one) == _states(other)
+
+
+def _doubtful(files: Sequence[DataFile], listed_ns: int) -> bool:
+    """Whether a file could have been written again without a change of its time.
+
+    A file's time moves in steps; one that was written within a step of the listing may have changed right after.
+    """
+    return any(
+        file.modified_ns > listed_ns - (CLOCK_NS if file.modified_ns % 1_000_000_000 else WHOLE_SECONDS_NS)
+        for file in files
+    )
+
+
+def _unread(old: Scan) -> set[str]:
+    """Tables of the old scan that have a problem: their rows could not be read."""
+    return {problem.where for problem in old.problems if problem.needs_a_look}
+
+
+def _renamed(old: Scan, new: Scan, gone: Sequence[int], unread: set[str]) -> dict[int, int]:
+    """New tables that are, file by file, an old one under another name; the numbers of both."""
+    known = {table.name for table in old.tables}
+    added = [n for n, table in enumerate(new.tables) if table.name not in known]
+    before: defaultdict[object, list[int]] = defaultdict(list)
+    for number in gone:
+        if old.tables[number].name not in unread and not _doubtful(old.tables[number].files, old.listed_ns):
+            before[_physical(old.tables[number])].append(number)
+    found = {}
+    for number in added:
+        candidates = before.get(_physical(new.tables[number]), [])
+        if len(candidates) == 1 and _same_profile(old.profiles[candidates[0]], new.profiles[number]):
+            found[number] = candidates.pop()
+    return found
+
+
+def _physical(table: Table) -> object:
+    """The same for the same files, wherever they are."""
+    keys = [(file.identity, file.size_bytes, file.modified_ns, repr(file.partition)) for file in table.files]
+    return table.source, tuple(sorted(keys))
+
+
+def _same_profile(one: TableProfile, other: TableProfile) -> bool:
+    return replace(one, table="") == replace(other, table="")
+
+
+def _upset(old: Scan, new: Scan, old_numbers: Sequence[int], broken: Collection[str]) -> dict[int, str]:
+    """Tables about which nothing may be taken over though their files are the same, and why."""
+    names = {old.tables[was].name: new.tables[now].name for now, was in enumerate(old_numbers) if was >= 0}
+    moved = {tuple(sorted((names[a], names[b]))) for a, b in old.overlaps if a in names and b in names}
+    here = set(names.values())
+    shared = {pair for pair in new.overlaps if pair[0] in here and pair[1] in here}
+    upset = {new.number_of[name]: "its rows cannot be read now" for name in broken if name in new.number_of}
+    for pair in moved ^ shared:
+        for name in pair:
+            upset.setdefault(new.number_of[name], "which tables it shares files or folders with has changed")
+    return upset

@@ -1,0 +1,126 @@
+"""Where one table stands among the others: who holds it, whom it holds, and who comes nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from r2d2.model.graph import Edges, SchemaGraph
+from r2d2.model.profile import TableProfile
+from r2d2.steps.build_schema_graph import build_schema_graph
+from r2d2.steps.prune_by_content import Content as Sampling
+from r2d2.steps.prune_by_content import Probe, probe_columns, prune_by_content, rank_columns
+from r2d2.steps.prune_by_minmax import prune_by_minmax
+from r2d2.steps.update_graph import pairs_with
+from r2d2.steps.verify_containment import Content as Comparing
+from r2d2.steps.verify_containment import Missing, Pair, verify_containment
+
+
+class Content(Sampling, Comparing, Protocol):
+    """Whoever can read the tables' rows."""
+
+
+@dataclass(frozen=True)
+class Similar:
+    """What was counted over the pairs of one table: by the other table, missing rows and copies."""
+
+    parents: Mapping[int, Missing]  # those that hold it
+    children: Mapping[int, Missing]  # those that it holds
+    nearest: Mapping[int, Missing]  # those that hold some of its rows, the most first
+
+    @property
+    def equal(self) -> list[int]:
+        """Tables of the same rows, each as often."""
+        return [t for t in self.parents if self.parents[t][1] == 0 and self.children.get(t, (1, 1))[1] == 0]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """How rows are sampled."""
+
+    rows: int
+    width: int
+
+
+def compatible_pairs(profiles: Sequence[TableProfile], table: int) -> SchemaGraph:
+    """The pairs of the table that schemas allow."""
+    return pairs_with(build_schema_graph(profiles), [table])
+
+
+def find_similar(
+    pairs: SchemaGraph,
+    table: int,
+    *,
+    profiles: Sequence[TableProfile],
+    content: Content,
+    sampled: Sampled,
+    bag: bool,
+    overlaps: frozenset[tuple[str, str]],
+    known: Mapping[Pair, Missing],
+    nearest: int,
+) -> Similar:
+    """Prove or refute every one of the *pairs*; then count what the *nearest* others lack.
+
+    *known* are edges between the others, proven before.
+    """
+    possible = prune_by_minmax(pairs, profiles=profiles, overlaps=overlaps, bag=bag)
+    likely = prune_by_content(
+        possible,
+        profiles=profiles,
+        width=sampled.width,
+        rows=sampled.rows,
+        uniform=False,
+        content=content,
+        small_too=False,
+    )
+    concerned = {*likely.standing.parents, *likely.standing.children}
+    mine = {pair: missing for pair, missing in known.items() if concerned.issuperset(pair)}
+    judged = verify_containment(likely, profiles=profiles, content=content, bag=bag, known=mine)
+    held = {p: missing for (p, c), missing in _counted(judged.standing) if c == table}
+    holds = {c: missing for (p, c), missing in _counted(judged.standing) if p == table}
+    lacking = {p: missing for (p, c), missing in _counted(judged.ruled_out) if c == table and missing[0] >= 0}
+    settled = held.keys() | lacking.keys()
+    others = [p for p in _parents(pairs, table) if p not in settled and not _overlap(p, pairs, overlaps, table)]
+    if nearest and profiles[table].rows:
+        lacking |= _count_nearest(table, others, profiles, content, sampled, nearest)
+    order = sorted(lacking, key=lambda p: (lacking[p], p))
+    some = [p for p in order if lacking[p][0] < profiles[table].rows][:nearest]
+    return Similar(held, holds, {p: lacking[p] for p in some})
+
+
+def _counted(edges: Edges) -> Iterable[tuple[Pair, Missing]]:
+    pairs = zip(edges.parents, edges.children, strict=True)
+    return zip(pairs, zip(edges.missing_rows, edges.missing_copies, strict=True), strict=True)
+
+
+def _parents(pairs: SchemaGraph, table: int) -> list[int]:
+    """The tables whose schema holds the table's."""
+    mine = pairs.family_of[table]
+    families = [parent for parent, child in pairs.family_edges() if child == mine]
+    return sorted(other for family in families for other in pairs.families[family] if other != table)
+
+
+def _overlap(other: int, pairs: SchemaGraph, overlaps: frozenset[tuple[str, str]], table: int) -> bool:
+    return tuple(sorted((pairs.tables[other], pairs.tables[table]))) in overlaps
+
+
+def _count_nearest(
+    table: int,
+    others: Sequence[int],
+    profiles: Sequence[TableProfile],
+    content: Content,
+    sampled: Sampled,
+    most: int,
+) -> dict[int, Missing]:
+    """What is missing in those of *others* that have the most sampled rows of the table, exactly."""
+    columns = probe_columns(profiles[table].schema, rank_columns(profiles), sampled.width)
+    probe = Probe(table, columns, sampled.rows, uniform=True)
+    samples = content.take_samples([probe])
+    if not samples.get(table) or not others:
+        return {}
+    found = content.look_for_rows({table: others}, {table: probe}, samples)
+    shares = {parent: len(rows) for (parent, _), rows in found.items() if rows}
+    chosen = sorted(shares, key=lambda parent: (-shares[parent], parent))[:most]
+    counted, _ = content.compare([(parent, table) for parent in chosen])
+    return {parent: missing for (parent, _), missing in counted.items()}

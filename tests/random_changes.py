@@ -1,0 +1,193 @@
+"""What people and jobs do to a lake: add, append, rewrite, drop columns, remove rows, rename, delete, damage."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests import random_lakes as tables
+
+FIRST_TIME_NS = 1_600_000_000_123_456_789
+
+
+class ChangingLake:
+    """A folder of tables that changes at random; the time of its files moves on with each change."""
+
+    def __init__(self, folder: Path, rng: random.Random, *, seed: int = 0) -> None:
+        self.folder = folder
+        self.rng = rng
+        self.seed = seed
+        self._made: list[pa.Table] = []  # contents to make others of
+        self._files = 0
+        self._names = 0
+        for _ in range(rng.randint(2, 4)):
+            self.add()
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def change(self) -> str:
+        """Do something; its name."""
+        steps: list[Callable[[], None]] = [
+            self.add,
+            self.add_copy,
+            self.append,
+            self.append,
+            self.append_with_column,
+            self.rewrite_with_column,
+            self.drop_column,
+            self.remove_file,
+            self.remove_file,
+            self.remove_rows,
+            self.replace,
+            self.rewrite_the_same,
+            self.rename,
+            self.delete,
+            self.damage,
+            self.share_a_file,
+            self.nest,
+        ]
+        step = self.rng.choice(steps)
+        step()
+        return step.__name__
+
+    def add(self) -> None:
+        self._write(self._new_name(), self._content())
+
+    def add_copy(self) -> None:
+        shutil.copytree(self._any(), self.folder / self._new_name())
+        self._stamp()
+
+    def append(self) -> None:
+        table = self._any()
+        content = self._read(table)
+        if content is not None:
+            pool = [made for made in self._made if made.schema == content.schema] or [content]
+            self._part(table, tables._rows(self.rng, self.rng.choice([content, *pool])))
+
+    def append_with_column(self) -> None:
+        table = self._any()
+        content = self._read(table)
+        if content is not None:
+            more = pa.array([self.rng.choice([None, 1, 2]) for _ in range(content.num_rows)], pa.int64())
+            self._part(table, content.append_column(f"extra{self.rng.randint(0, 1)}.{self._files}", more))
+
+    def rewrite_with_column(self) -> None:
+        table = self._any()
+        content = self._read(table)
+        if content is not None:
+            more = pa.array([self.rng.choice([None, 1, 2]) for _ in range(content.num_rows)], pa.int64())
+            self._rewrite(table, content.append_column(f"more{self._files}", more))
+
+    def drop_column(self) -> None:
+        table = self._any()
+        content = self._read(table)
+        if content is not None and content.num_columns > 1:
+            self._rewrite(table, content.drop_columns([self.rng.choice(content.column_names)]))
+
+    def remove_file(self) -> None:
+        files = sorted(self._any().glob("*.parquet"))
+        if len(files) > 1:
+            self.rng.choice(files).unlink()
+
+    def remove_rows(self) -> None:
+        table = self._any()
+        content = self._read(table)
+        if content is not None:
+            self._rewrite(table, tables._rows(self.rng, content))
+
+    def replace(self) -> None:
+        self._rewrite(self._any(), self._content())
+
+    def rewrite_the_same(self) -> None:
+        table = self._any()
+        content = self._read(table)
+        if content is not None:
+            self._rewrite(table, tables._shuffle(self.rng, content))
+
+    def rename(self) -> None:
+        self._any().rename(self.folder / self._new_name())
+
+    def delete(self) -> None:
+        if len(self.names) > 2:
+            shutil.rmtree(self._any())
+
+    def damage(self) -> None:
+        """A footer cut off, or rows that cannot be read."""
+        file = self.rng.choice(sorted(self._any().glob("*.parquet")))
+        content = bytearray(file.read_bytes())
+        if self.rng.random() < 0.5:
+            del content[-6:]
+        else:
+            content[4:24] = b"\xff" * min(20, len(content) - 12)
+        file.write_bytes(content)
+        self._stamp()
+
+    def share_a_file(self) -> None:
+        """A table with a file of another one: a hard link."""
+        one, other = self._any(), self._any()
+        if one != other:
+            os.link(self.rng.choice(sorted(one.glob("*.parquet"))), other / f"part-{self._next()}.parquet")
+
+    def nest(self) -> None:
+        """Another name for a whole table, or a copy that sorts first."""
+        table = self._any()
+        into = self.folder / f"{self.rng.choice(['a', 'z'])}{self._next()}"
+        into.mkdir()
+        for file in table.glob("*.parquet"):
+            os.link(file, into / file.name)
+
+    def _content(self) -> pa.Table:
+        if self._made and self.rng.random() < 0.8:
+            content = tables._derived(self.rng, self.rng.choice(self._made))
+        else:
+            content = tables._root(self.rng, self.seed)
+        self._made.append(content)
+        return content
+
+    def _any(self) -> Path:
+        return self.folder / self.rng.choice(self.names)
+
+    def _new_name(self) -> str:
+        return f"{self.rng.choice('kmt')}{self._next()}"
+
+    def _next(self) -> int:
+        self._names += 1
+        return self._names
+
+    def _read(self, table: Path) -> pa.Table | None:
+        """All rows, where the files can be read and have one schema."""
+        try:
+            parts = [pq.ParquetFile(file).read() for file in sorted(table.glob("*.parquet"))]
+            return pa.concat_tables(parts)
+        except (pa.ArrowException, OSError):
+            return None
+
+    def _rewrite(self, table: Path, content: pa.Table) -> None:
+        shutil.rmtree(table)
+        self._write(table.name, content)
+
+    def _write(self, name: str, content: pa.Table) -> None:
+        (self.folder / name).mkdir(parents=True)
+        cuts = sorted(self.rng.randint(0, content.num_rows) for _ in range(self.rng.randint(0, 2)))
+        for first, last in zip([0, *cuts], [*cuts, content.num_rows], strict=True):
+            self._part(self.folder / name, content.slice(first, last - first))
+
+    def _part(self, table: Path, content: pa.Table) -> None:
+        pq.write_table(content, table / f"part-{self._next()}.parquet", compression="zstd")
+        self._stamp()
+
+    def _stamp(self) -> None:
+        """Files that were just written get a time of their own, long ago: as if a while had passed since."""
+        for file in self.folder.rglob("*.parquet"):
+            if file.stat().st_mtime_ns > FIRST_TIME_NS + 10**15:
+                self._files += 1
+                time = FIRST_TIME_NS + self._files * 1_000_000_007
+                os.utime(file, ns=(time, time))

@@ -1,0 +1,223 @@
+"""An update reads what changed and what it may go with, and not what follows; what cannot be read is believed no more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from r2d2.api import silent
+from r2d2.errors import UserError
+from r2d2.model.scan import Scan
+from r2d2.report.edges import standing_edges
+from r2d2.settings import Settings
+from r2d2.steps import prune_by_content, verify_containment
+from r2d2.updating import SHAPING, Update, as_scanned, update
+from tests.in_process import Reader
+from tests.test_updates import assert_founded, assert_same
+
+OLD_NS = 1_600_000_000_123_456_789
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables here are tiny; treat them as if comparing two were work."""
+    monkeypatch.setattr(prune_by_content, "SMALL_ROWS", 10**9)
+    monkeypatch.setattr(verify_containment, "SMALL_ROWS", 0)
+
+
+class Lake:
+    """A folder of tables with one column, and its newest scan."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._time = OLD_NS
+        self.scan = Scan(())
+        self.reader = Reader()
+
+    def write(self, name: str, ids: Sequence[Any], part: int = 0, **columns: Any) -> Path:
+        path = self.folder / name / f"part-{part}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": ids, **columns}), path, compression="zstd")
+        return self.stamp(path)
+
+    def stamp(self, path: Path) -> Path:
+        self._time += 1_000_000_007
+        os.utime(path, ns=(self._time, self._time))
+        return path
+
+    def begin(self) -> None:
+        self.scan = replace(Reader().scan(str(self.folder), Settings()), run="first")
+
+    def update(self, **options: Any) -> Update:
+        """Update, hold the result against a scan from scratch unless something is kept, and go on from there."""
+        self.reader = Reader()
+        done = update(self.scan, settings=Settings(), tools=self.reader.tools, progress=silent, **options)
+        if not options:
+            assert_same(Reader().scan(str(self.folder), Settings()), done.scan)
+        assert_founded(done.scan)
+        self.scan = replace(done.scan, run=f"after {self.scan.run}")
+        return done
+
+    def edges(self) -> set[tuple[str, str]]:
+        return {(row.parent, row.child) for row in standing_edges(self.scan)}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    made = Lake(tmp_path / "lake")
+    made.write("all", range(100))
+    made.write("most", range(60))
+    made.write("few", range(20))
+    made.write("other", [1, 2], extra=[1, 2])
+    made.begin()
+    return made
+
+
+def test_nothing_is_read_if_nothing_changed(lake: Lake) -> None:
+    done = lake.update()
+    assert not done.changes and not done.is_news
+    assert (lake.reader.read, lake.reader.profiled) == (set(), [])
+    assert done.kept_edges == len(done.scan.graph or ())
+
+
+def test_only_footers_of_changed_tables_are_read(lake: Lake) -> None:
+    lake.write("new", [5, 700])
+    lake.update()
+    assert lake.reader.profiled == ["new"]
+
+
+def test_a_deleted_table_costs_nothing(lake: Lake) -> None:
+    shutil.rmtree(lake.folder / "few")
+    done = lake.update()
+    assert lake.reader.read == set()
+    assert ("all", "few") in done.lost and not done.gained
+
+
+def test_a_renamed_table_keeps_its_edges_unread(lake: Lake) -> None:
+    (lake.folder / "few").rename(lake.folder / "a few")
+    lake.update()
+    assert lake.reader.read == set()
+    assert ("most", "a few") in lake.edges()
+
+
+def test_a_new_table_is_not_compared_with_what_holds_its_parent(lake: Lake) -> None:
+    lake.write("new", range(19, 60))
+    lake.update()
+    assert {("most", "new"), ("all", "new")} <= lake.edges()
+    assert lake.reader.read == {"new", "most"}
+
+
+def test_a_copy_is_compared_with_one_of_its_equals(lake: Lake) -> None:
+    for name in ("a", "b", "c"):
+        lake.write(name, ["x", "y", None])
+    lake.update()
+    lake.write("d", ["y", "x", None])
+    lake.update()
+    assert len(lake.reader.read) == 2
+    assert {(one, two) for one in "abcd" for two in "abcd" if one != two} <= lake.edges()
+
+
+def test_rows_that_are_appended_to_a_parent_change_no_edge_to_a_child(lake: Lake) -> None:
+    lake.write("all", range(200, 210), part=1)
+    lake.update()
+    assert lake.reader.read == {"all"}  # its new file, to see that it can be read
+    assert {("all", "most"), ("all", "few")} <= lake.edges()
+
+
+def test_an_appended_copy_may_make_a_set_a_bag(lake: Lake) -> None:
+    lake.write("twice", [*range(30), *range(30)])
+    lake.update()
+    rows = {(row.parent, row.child): row for row in standing_edges(lake.scan)}
+    assert rows["all", "twice"].bag is False
+    lake.write("all", range(30), part=1)
+    lake.update()
+    rows = {(row.parent, row.child): row for row in standing_edges(lake.scan)}
+    assert rows["all", "twice"].bag is True
+
+
+def test_a_table_between_two_that_goes_leaves_no_evidence_behind(lake: Lake) -> None:
+    shutil.rmtree(lake.folder / "most")
+    lake.update()  # assert_founded looks at the evidence
+    assert ("all", "few") in lake.edges()
+    assert "most" not in " ".join(row.because for row in standing_edges(lake.scan))
+
+
+def test_edges_say_since_when_they_stand(lake: Lake) -> None:
+    lake.write("new", [3])
+    lake.update()
+    since = {(row.parent, row.child): row.since for row in standing_edges(lake.scan)}
+    assert since["all", "few"] == "first" and since["most", "new"] == "after first"
+    lake.write("newer", [4])
+    lake.update()
+    since = {(row.parent, row.child): row.since for row in standing_edges(lake.scan)}
+    assert since["all", "few"] == "first" and since["most", "new"] == "after first"
+    assert since["most", "newer"] == "after after first"
+
+
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4:24] = b"\xff" * 20
+    path.write_bytes(content)
+
+
+def test_a_table_that_turns_out_unreadable_loses_the_edges_it_had(lake: Lake) -> None:
+    """Its files look as they did, so only an update that needs its rows can notice."""
+    path = lake.folder / "most" / "part-0.parquet"
+    before = path.stat()
+    damage(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    lake.write("new", range(55, 60))
+    done = lake.update()
+    assert [problem.where for problem in done.scan.problems] == ["most"]
+    assert not any("most" in pair for pair in lake.edges())
+
+
+def test_a_table_that_was_unreadable_and_is_mended_gets_its_edges_back(lake: Lake) -> None:
+    before = lake.edges()
+    damage(lake.folder / "most" / "part-0.parquet")
+    lake.stamp(lake.folder / "most" / "part-0.parquet")
+    assert lake.update().scan.needs_a_look
+    lake.write("most", range(60))
+    assert not lake.update().scan.needs_a_look
+    assert lake.edges() == before
+
+
+def test_a_damaged_file_that_is_appended_is_noticed(lake: Lake) -> None:
+    damage(lake.write("all", range(200, 210), part=1))
+    lake.stamp(lake.folder / "all" / "part-1.parquet")
+    assert [problem.where for problem in lake.update().scan.problems] == ["all"]
+
+
+def test_a_rebuildable_table_stays_with_the_edges_that_are_still_true(lake: Lake) -> None:
+    shutil.rmtree(lake.folder / "few")
+    lake.write("new", [1])
+    done = lake.update(rebuildable=["few"])
+    assert {("all", "few"), ("most", "few"), ("most", "new")} <= lake.edges()
+    assert ("few", "new") not in lake.edges(), "its rows are not there to be asked"
+    assert not done.lost and [str(one.change) for one in done.changes.changed] == ["new"]
+    lake.write("most", range(50, 90))
+    lake.update(rebuildable=["few"])
+    assert ("most", "few") not in lake.edges() and ("all", "few") in lake.edges()
+    lake.update()
+    assert not any("few" in pair for pair in lake.edges())
+
+
+def test_update_takes_the_settings_of_the_scan() -> None:
+    old = Scan((), settings={name: getattr(Settings(), name) for name in SHAPING} | {"exclude": ("tmp/*",), "rows": 7})
+    assert as_scanned(Settings(keep_runs=5), old) == Settings(exclude=("tmp/*",), rows=7, keep_runs=5)
+
+
+def test_other_settings_than_the_scans_are_refused() -> None:
+    old = Scan((), settings={name: getattr(Settings(), name) for name in SHAPING})
+    with pytest.raises(UserError, match="bag is True and was False"):
+        as_scanned(Settings(bag=True), old)
+    with pytest.raises(UserError, match="does not say its setting verify"):
+        as_scanned(Settings(), replace(old, settings={name: v for name, v in old.settings.items() if name != "verify"}))

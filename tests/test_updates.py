@@ -1,0 +1,133 @@
+"""After any sequence of changes an update gives what a scan from scratch gives: graph, verdicts, counts, evidence."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from r2d2.api import silent
+from r2d2.model.graph import Check, Edges
+from r2d2.model.scan import Scan
+from r2d2.settings import Settings
+from r2d2.steps import prune_by_content, verify_containment
+from r2d2.updating import Update, update
+from tests.in_process import Reader
+from tests.random_changes import ChangingLake
+
+SEQUENCES = int(os.environ.get("TORTURE_UPDATES", 200))  # `make torture-update` sets it
+CHANGES = 6
+KINDS = {
+    "small": (Settings(), 20_000),
+    "sampled": (Settings(rows=3, columns=2), 0),
+    "bag": (Settings(bag=True), 20_000),
+    "no verify": (Settings(verify=False, rows=3, columns=2), 0),
+}
+
+
+def counted(edges: Edges) -> dict[tuple[int, int], tuple[int, int]]:
+    pairs = zip(edges.parents, edges.children, strict=True)
+    return dict(zip(pairs, zip(edges.missing_rows, edges.missing_copies, strict=True), strict=True))
+
+
+def assert_same(fresh: Scan, updated: Scan) -> None:
+    """All that a user can see of the two is the same."""
+    assert updated.tables == fresh.tables
+    assert updated.profiles == fresh.profiles
+    assert updated.overlaps == fresh.overlaps
+    assert sorted(map(repr, updated.problems)) == sorted(map(repr, fresh.problems))
+    assert updated.schema_graph == fresh.schema_graph
+    assert fresh.graph is not None and updated.graph is not None
+    assert updated.graph.step == fresh.graph.step
+    assert counted(updated.graph.standing) == counted(fresh.graph.standing)
+    one, other = counted(updated.graph.ruled_out), counted(fresh.graph.ruled_out)
+    assert one.keys() == other.keys()
+    for pair, missing in one.items():
+        assert missing == other[pair] or (-1, -1) in (missing, other[pair])
+    for edges in (updated.graph.standing, updated.graph.ruled_out):
+        pairs = list(zip(edges.parents, edges.children, strict=True))
+        assert pairs == sorted(pairs)
+    if not fresh.settings["verify"]:
+        assert updated.graph.standing == fresh.graph.standing
+        assert updated.graph.ruled_out == fresh.graph.ruled_out
+
+
+def assert_founded(scan: Scan) -> None:
+    """Evidence is true of the tables as they are, and no edge stands on itself."""
+    assert scan.graph is not None
+    edges = scan.graph.standing
+    assert len(scan.since) in (0, len(edges))
+    missing = counted(edges)
+    founded = set()
+    waiting = {}
+    for pair, check, via in zip(missing, edges.check, edges.via, strict=True):
+        if check == Check.EQUAL:
+            assert missing[pair] == missing[pair[1], pair[0]] == (0, 0)
+        if check != Check.IMPLIED:
+            founded.add(pair)
+            continue
+        assert via not in pair
+        # Tables that share files are no edge of each other's, whatever they hold.
+        links = [link for link in ((pair[0], via), (via, pair[1])) if not shares_files(scan, link)]
+        assert all(missing[link][0] == 0 for link in links)
+        assert missing[pair][1] or not any(missing[link][1] for link in links)
+        waiting[pair] = links
+    while ready := {pair for pair, links in waiting.items() if founded.issuperset(links)}:
+        founded |= ready
+        waiting = {pair: links for pair, links in waiting.items() if pair not in ready}
+    assert not waiting
+
+
+def shares_files(scan: Scan, pair: tuple[int, int]) -> bool:
+    return tuple(sorted(scan.tables[number].name for number in pair)) in scan.overlaps
+
+
+def play(seed: int, kind: str, seen: Counter[str]) -> None:
+    """One lake, changed again and again, updated each time."""
+    settings, small_rows = KINDS[kind]
+    rng = random.Random(f"{seed} {kind}")
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        for step in (prune_by_content, verify_containment):
+            patch.setattr(step, "SMALL_ROWS", small_rows)
+        folder = Path(name) / "lake"
+        folder.mkdir()
+        lake = ChangingLake(folder, rng)
+        scan = named(Reader().scan(str(folder), settings), 0)
+        for turn in range(CHANGES):
+            done = [lake.change() for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
+            result = update(scan, settings=settings, tools=Reader().tools, progress=silent)
+            fresh = Reader().scan(str(folder), settings)
+            try:
+                assert_same(fresh, result.scan)
+                assert_founded(result.scan)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}, {kind}, turn {turn}, after {done}: {error}") from error
+            scan = named(result.scan, turn + 1)
+            note(result, seen)
+
+
+def named(scan: Scan, turn: int) -> Scan:
+    from dataclasses import replace
+
+    return replace(scan, run=f"run{turn}")
+
+
+def note(result: Update, seen: Counter[str]) -> None:
+    seen.update(str(change.change) for change in result.changes.changed)
+    seen["kept edges"] += result.kept_edges
+    seen["asked pairs"] += result.asked_pairs
+    seen["edges"] += len(result.scan.graph or ())
+
+
+def test_an_update_is_what_a_scan_from_scratch_is() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(SEQUENCES):
+        play(seed, list(KINDS)[seed % len(KINDS)], seen)
+    print(dict(seen))
+    for change in ("new", "grown", "shrunk", "replaced", "renamed", "deleted"):
+        assert seen[change] > SEQUENCES / 20, change
+    assert seen["kept edges"] > 0.3 * seen["edges"], "or nothing was put to the test"
