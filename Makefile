@@ -112,6 +112,10 @@ torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of p
 	@SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
 	  $(BIN)/python -m pytest tests/safety
 
+.PHONY: torture-soak
+torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (hours)
+	@$(BIN)/python -m benchmarks.soak
+
 .PHONY: lock
 lock: $(BIN)/python ## pin the newest versions in requirements/*.lock (versions and hashes, no index)
 	@$(PIP) install --quiet uv

@@ -43,6 +43,14 @@ def _sample(root: int, peak_mb: dict[str, int], done: threading.Event, every_sec
             peak_mb[kind] = max(peak_mb.get(kind, 0), megabytes)
 
 
+def memory_mb(root: int) -> dict[str, int]:
+    """The memory held now by each kind of process at and below *root*."""
+    held: defaultdict[str, int] = defaultdict(int)
+    for kind, megabytes in _tree(root):
+        held[kind] += megabytes
+    return dict(held)
+
+
 def _tree(root: int) -> list[tuple[str, int]]:
     """Kind and memory held of each process at and below *root*."""
     below: defaultdict[int, list[int]] = defaultdict(list)

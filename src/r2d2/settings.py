@@ -85,7 +85,7 @@ def _nothing_or(check: Check) -> Check:
 
 _SCANS = ("scan", "demo")
 _PLANS = ("plan", "demo")
-_SPARK = (*_SCANS, "update", "find", "recipe", "plan")  # the commands that read rows
+_SPARK = (*_SCANS, "update", "find", "recipe", "plan", "apply", "drill", "restore")  # the commands that read rows
 
 
 @dataclass(frozen=True)
@@ -252,6 +252,20 @@ class Settings:
         commands=["plan"],
         metavar="SECONDS",
         check=_at_least(0.1),
+    )
+    quiet_period: float = _setting(
+        3600.0,
+        "seconds that nobody must have written to a table or its parent before the table is deleted",
+        commands=["apply"],
+        metavar="SECONDS",
+        check=_at_least(0),
+    )
+    retention: float = _setting(
+        30.0,
+        "days that a deleted table stays in quarantine before it may be purged",
+        commands=["purge", "status"],
+        metavar="DAYS",
+        check=_at_least(0),
     )
     keep_runs: int = _setting(
         2,

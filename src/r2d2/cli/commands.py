@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from r2d2.cli.delete import apply, doctor, drill, purge, restore, status
 from r2d2.cli.living import find, update
 from r2d2.cli.options import settings_from, with_settings
+from r2d2.cli.plan import plan
 from r2d2.cli.recipe import recipe
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -77,30 +79,6 @@ def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -
 
 
 @click.command()
-@with_settings("plan")
-@click.option("--curve", is_flag=True, help="what the best plan saves, month by month")
-@_JSON
-@_QUIET
-def plan(curve: bool, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Choose which contained tables to delete so that storage, maintenance and expected rebuilds cost least."""
-    from r2d2.cli.show_plan import show_curve, show_plan
-    from r2d2.planning import plan_lake, savings_curve
-    from r2d2.recipe_book import recipes_for
-    from r2d2.state.store import StateStore
-
-    settings = settings_from(given)
-    found = StateStore(settings.state).load()
-    if not (quiet or as_json):
-        click.echo("r2d2: looking for recipes", err=True)
-    recipes = recipes_for(found, settings)
-    if curve:
-        show_curve(savings_curve(found, recipes, settings), as_json=as_json)
-    else:
-        show_plan(plan_lake(found, recipes, settings), as_json=as_json)
-    return 0
-
-
-@click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--tables", default=60, show_default=True, help="how many tables, roots included")
 @click.option("--rows", default=20_000, show_default=True, help="rows of the biggest root")
@@ -151,4 +129,20 @@ def demo(folder: Path, as_json: bool, quiet: bool, **given: Any) -> int:
     return run_demo(folder, settings_from(given), as_json=as_json, quiet=quiet)
 
 
-ALL: tuple[click.Command, ...] = (demo, scan, update, edges, explain, find, recipe, plan, generate)
+ALL: tuple[click.Command, ...] = (
+    demo,
+    scan,
+    update,
+    edges,
+    explain,
+    find,
+    recipe,
+    plan,
+    apply,
+    drill,
+    purge,
+    restore,
+    status,
+    doctor,
+    generate,
+)

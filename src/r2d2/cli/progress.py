@@ -45,6 +45,30 @@ def counted(what: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], Non
         yield lambda done, total, name: show(what, done, total)
 
 
+@contextmanager
+def working(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress for work in stages: told what is being done, how many are done, and of how many (0: not known)."""
+    if quiet:
+        yield lambda what, done, total: None
+    elif sys.stderr.isatty():
+        with _bar() as show:
+            yield lambda what, done, total: show(what, done, total or None)
+    else:
+        yield _Stages()
+
+
+class _Stages:
+    """One line for each stage."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what != self._last:
+            print(f"r2d2: {what}", file=sys.stderr, flush=True)
+        self._last = what
+
+
 def amount(done: int, total: int | None, unit: str = "") -> str:
     """How much is done, in words.
 

@@ -3,23 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from decimal import Decimal
 from itertools import groupby
+from typing import Any
 
 from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_json_list, print_table
+from r2d2.cli.show_delete import plan_as_dict
 from r2d2.model.plan import CurvePoint, Deletion, Proposal
+from r2d2.plan_file import Draft
 from r2d2.planning import Planned
 from r2d2.report.plan import curve_as_dicts, proposal_as_dict
+from r2d2.safety.guards import number_to_type
 
 _MOST_LINES = 30
 _RIGHT = ("size", "saved a month", "one rebuild", "takes")
 
 
-def show_plan(planned: Planned, *, as_json: bool, most: int = _MOST_LINES) -> None:
-    """What may go, what that saves, and what stays."""
+def show_plan(
+    planned: Planned, *, as_json: bool, draft: Draft | None = None, out: str = "", most: int = _MOST_LINES
+) -> None:
+    """What may go, what that saves, and what stays; and the plan that was written, if one was asked for."""
     if as_json:
-        print_json(proposal_as_dict(planned.proposal) | {"notes": list(planned.notes)})
+        print_json(
+            proposal_as_dict(planned.proposal) | {"notes": list(planned.notes)} | (_draft_as_dict(draft, out) or {})
+        )
         return
+    _show_proposal(planned, most)
+    if draft is not None:
+        _show_draft(draft, out, most)
+
+
+def _draft_as_dict(draft: Draft | None, out: str) -> dict[str, Any] | None:
+    if draft is None:
+        return None
+    left_out = [asdict(one) for one in draft.left_out]
+    if draft.plan is None:
+        return {"plan": None, "left_out": left_out}
+    figures = {"file": out, **plan_as_dict(draft.plan), "type_to_confirm": number_to_type(draft.plan)}
+    return {"plan": figures, "left_out": left_out}
+
+
+def _show_draft(draft: Draft, out: str, most: int) -> None:
+    if draft.left_out:
+        rows = [(one.table, one.because) for one in draft.left_out[:most]]
+        print_table("Left out of the plan", ("table", "because"), rows)
+        if len(draft.left_out) > most:
+            console().print(f"… and {len(draft.left_out) - most:,} more; --json has them all")
+    if draft.plan is None:
+        console().print("[bold]No plan was written[/]: there is no table that it could delete")
+        return
+    console().print(
+        f"[bold]Plan written to {plain(out)}[/]: {len(draft.plan.entries):,} tables, "
+        f"{bytes_for_people(draft.plan.size_bytes)}. Nothing is deleted yet: `r2d2 apply --dry-run {plain(out)}` shows "
+        "what would be done"
+    )
+
+
+def _show_proposal(planned: Planned, most: int) -> None:
     out, proposal = console(), planned.proposal
     for note in planned.notes:
         out.print(f"[yellow]note:[/] {plain(note)}")

@@ -74,4 +74,13 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Without the clothing that casts stumble over."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return without_dictionary(column)
+
+
+def without_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values themselves. Arrow cannot take views out of a dictionary, which is how Polars hands text over."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    kind = views.get(column.type.value_type, column.type.value_type)
+    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +16,21 @@ _ROWS = 1024  # the last part of a range is never empty, however many parts ther
 def is_connect(spark: SparkSession) -> bool:
     """Whether the session is a Spark Connect client's."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@contextmanager
+def columns_for(spark: SparkSession) -> Iterator[None]:
+    """Within, PySpark's functions make Columns for this session: a variable of the environment tells which kind."""
+    name = "SPARK_CONNECT_MODE_ENABLED"
+    before = os.environ.pop(name, None)
+    if is_connect(spark):
+        os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
 
 
 def works_here(spark: SparkSession) -> bool:

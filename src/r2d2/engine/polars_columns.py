@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from r2d2.engine.arrow_types import without_dictionary
 from r2d2.engine.predicate_polars import mask_of, type_name_of
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal
@@ -31,8 +32,7 @@ def as_series(column: pa.ChunkedArray) -> pl.Series | None:
 
     if isinstance(column.type, pa.BaseExtensionType):
         return None
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = without_dictionary(column)
     if pa.types.is_decimal256(column.type) or pa.types.is_date64(column.type):
         return None
     try:

@@ -1,0 +1,196 @@
+"""`make torture-soak`: thousands of small tables planned, deleted, drilled, purged, restored and compared again.
+
+`python -m benchmarks.soak 200` takes so many tables. What is asked: is every restored table exactly what it was, and
+do time for each table and memory stay level from the first to the last?
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.processes import memory_mb
+from benchmarks.results import save
+from r2d2.api import scan_lake
+from r2d2.deleting import apply_plan, doctor_of, drill_tables, make_plan, purge_tables, restore_tables
+from r2d2.engine.session import open_session
+from r2d2.safety.apply import Approval
+from r2d2.safety.doctor import BAD
+from r2d2.settings import Settings
+
+TABLES = 10_000
+CHILDREN = 24  # of each parent
+ROWS = 400
+
+
+def main() -> None:
+    tables = int(sys.argv[1]) if len(sys.argv) > 1 else TABLES
+    with tempfile.TemporaryDirectory(prefix="r2d2-soak-") as folder:
+        rows = list(soak(Path(folder), tables))
+    save("soak" if tables == TABLES else f"soak-{tables}", rows, tables=tables)
+
+
+def soak(folder: Path, tables: int) -> Iterator[dict[str, Any]]:
+    """Each stage with its time and memory; stops at the first table that is not what it was."""
+    lake, settings = folder / "lake", _settings(folder)
+    children = write_lake(lake, tables)
+    before = {child: content(lake / child) for child in children}
+    with open_session(settings) as spark:
+        stages = _Stages(tables)
+        yield stages.run("scan", lambda told: scan_lake([str(lake)], settings, spark=spark))
+        out = str(folder / "plan.json")
+        drafts: list[Any] = []
+        yield stages.run("plan", lambda told: drafts.append(make_plan(settings, out=out, spark=spark, told=told)[1]))
+        plan = drafts[0].plan
+        assert not drafts[0].left_out, drafts[0].left_out[:3]
+        assert {entry.child.name for entry in plan.entries} == set(children), len(plan.entries)
+        approval = Approval("soak", typed=len(children))
+
+        def apply(told: Any) -> None:
+            _, done = apply_plan(plan, settings, approval=approval, spark=spark, told=told)
+            assert all(one.is_deleted for one in done), [one for one in done if not one.is_deleted][:3]
+
+        yield stages.run("apply", apply)
+        assert not any((lake / child).exists() for child in children)
+        yield stages.run(
+            "drill", lambda told: _all_exact(drill_tables(str(lake), settings, (), spark=spark, told=told)[1])
+        )
+        yield stages.run("purge", lambda told: _all_purged(purge_tables(str(lake), settings)[1]))
+        yield stages.run(
+            "restore", lambda told: _all_back(restore_tables(str(lake), settings, None, spark=spark, told=told)[1])
+        )
+        yield stages.run("doctor", lambda told: _healthy(str(lake)))
+    wrong = [child for child in children if content(lake / child) != before[child]]
+    assert not wrong, f"{len(wrong)} tables are not what they were, such as {wrong[:3]}"
+    print(f"{len(children):,} of {tables:,} tables deleted and restored: rows and schemas are what they were")
+
+
+def write_lake(lake: Path, tables: int) -> list[str]:
+    """Parents, and children that are filters and projections of them; the children's names."""
+    draw, children = np.random.default_rng(1), []
+    for number in range(tables):
+        family, place = divmod(number, CHILDREN + 1)
+        if place == 0:
+            parent = _parent(draw, family)
+            _write(parent, lake / f"family{family:05d}" / "parent.parquet")
+            continue
+        first = int(draw.integers(0, ROWS - 50))
+        child = parent.slice(first, int(draw.integers(20, 50)))
+        columns = parent.column_names if place % 3 else ["id", *sorted(draw.choice(parent.column_names[1:], 2, False))]
+        children.append(f"family{family:05d}/child{place:02d}.parquet")
+        _write(child.select(columns), lake / children[-1])
+    return children
+
+
+def content(path: Path) -> tuple[Any, list[Any]]:
+    """The schema, and the rows in an order of their own. The numbers in `id` are all different."""
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    return table.schema, table.sort_by("id").to_pylist()
+
+
+def _parent(draw: Any, family: int) -> pa.Table:
+    ids = draw.permutation(ROWS) + family * ROWS
+    return pa.table(
+        {
+            "id": ids,
+            "name": [f"name {number}" for number in ids],
+            "amount": draw.normal(size=ROWS),
+            "small": pa.array(ids % 200, pa.uint8()),
+            "at": pa.array(ids * 10**9, pa.timestamp("ns")),
+            "tags": [[str(number % 3)] * (number % 4) for number in ids],
+        }
+    )
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path)
+
+
+def _settings(folder: Path) -> Settings:
+    return Settings(
+        state=str(folder / "state"),
+        accesses_per_week=0,
+        min_age=0,
+        quiet_period=0,
+        retention=0,
+        class_archive=False,
+        driver_memory="2g",
+    )
+
+
+class _Stages:
+    """Times the stages, and samples memory as they tell how far they are."""
+
+    def __init__(self, tables: int) -> None:
+        self._tables = tables
+
+    def run(self, stage: str, work: Callable[[Any], object]) -> dict[str, Any]:
+        """One stage."""
+        samples: list[tuple[float, int, int]] = []  # seconds, tables done, megabytes
+
+        def told(what: str, done: int, total: int) -> None:
+            if not samples or done - samples[-1][1] >= max(1, self._tables // 20):
+                samples.append((time.perf_counter(), done, _megabytes()))
+
+        begun = time.perf_counter()
+        work(told)
+        seconds = time.perf_counter() - begun
+        row = {
+            "stage": stage,
+            "seconds": seconds,
+            "ms a table": 1000 * seconds / self._tables,
+            "MB after": _megabytes(),
+            **_slope(samples),
+        }
+        print(f"soak: {stage} took {seconds:.1f} s", file=sys.stderr, flush=True)
+        return row
+
+
+def _slope(samples: list[tuple[float, int, int]]) -> dict[str, float]:
+    """How time for a table and memory changed between the first and the second half of a stage."""
+    if len(samples) < 6:
+        return {}
+    half = len(samples) // 2
+    first, second = samples[1 : half + 1], samples[half:]
+
+    def pace(some: list[tuple[float, int, int]]) -> float:
+        return (some[-1][0] - some[0][0]) / max(1, some[-1][1] - some[0][1])
+
+    grown = (second[-1][2] - second[0][2]) / max(1, second[-1][1] - second[0][1])
+    return {"second half over first": pace(second) / max(1e-9, pace(first)), "kB grown a table": grown * 1000}
+
+
+def _megabytes() -> int:
+    return sum(memory_mb(os.getpid()).values())
+
+
+def _all_exact(done: Any) -> None:
+    assert all(one.is_exact for one in done), [one for one in done if not one.is_exact][:3]
+
+
+def _all_purged(done: Any) -> None:
+    assert all(one.is_purged for one in done), [one for one in done if not one.is_purged][:3]
+
+
+def _all_back(done: Any) -> None:
+    assert all(one.is_restored and one.by == "recipe" for one in done), [one for one in done if not one.is_restored][:3]
+
+
+def _healthy(lake: str) -> None:
+    _, found = doctor_of(lake, deep=True)
+    assert not any(one.severity == BAD for one in found), found[:3]
+
+
+if __name__ == "__main__":
+    main()

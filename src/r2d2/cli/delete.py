@@ -1,0 +1,210 @@
+"""The commands that delete tables and bring them back: apply, drill, purge, restore, status, doctor."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from r2d2.cli.options import settings_from, with_settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="machine-readable output; the shapes are documented")
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the result")
+_LAKE = click.option("--lake", default="", metavar="DIR", help="the lake's folder [default: that of the last scan]")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C leaves nothing lost, but perhaps something half-way."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("r2d2: interrupted; nothing is lost, and the next command puts right what was half-way", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN")
+@click.option("--dry-run", is_flag=True, help="say what would be done, and what speaks against it; touch nothing")
+@click.option("--approved-by", default="", metavar="NAME", help="who answers for it [default: the user's name]")
+@click.option(
+    "--yes-delete",
+    "typed",
+    type=int,
+    metavar="N",
+    help="the number of tables, for plans that take a large share of the lake and a program that cannot type it",
+)
+@click.option("--empty-too", is_flag=True, help="tables without rows may go, too")
+@with_settings("apply")
+@_JSON
+@_QUIET
+def apply(
+    plan: str,
+    dry_run: bool,
+    approved_by: str,
+    typed: int | None,
+    empty_too: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Delete what PLAN says: each table goes to quarantine, and stays there only if its recipe rebuilds it exactly.
+
+    All tables are checked before the first is touched. Exit code 1 if a table was put back.
+    """
+    from r2d2 import deleting
+    from r2d2.cli.progress import working
+    from r2d2.cli.show_delete import show_applied, show_preview
+    from r2d2.safety.apply import Approval
+
+    approved_by = approved_by or _user()
+    settings = settings_from(given)
+    seen = deleting.preview(plan, approved_by=approved_by, typed=typed, empty_too=empty_too)
+    if dry_run:
+        show_preview(seen, as_json=as_json)
+        return int(bool(seen.refused))
+    if typed is None and seen.number_to_type is not None and not seen.refused:
+        typed = _ask(seen.number_to_type, seen.plan.lake_tables)
+    with _interruptible(), working(quiet=quiet or as_json) as told:
+        approval = Approval(approved_by, typed, empty_too)
+        recovered, done = deleting.apply_plan(seen.plan, settings, approval=approval, told=told)
+    show_applied(recovered, done, seen.plan, as_json=as_json)
+    return int(not all(one.is_deleted for one in done))
+
+
+@click.command()
+@click.argument("table", nargs=-1, metavar="[TABLE...]")
+@_LAKE
+@with_settings("drill")
+@_JSON
+@_QUIET
+def drill(table: Sequence[str], lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Rebuild deleted tables on trial, all or some, and compare: exit code 1 if one does not come out exactly.
+
+    How long it took is recorded, and the next plan reckons with it. Only what was drilled can be purged.
+    """
+    from r2d2 import deleting
+    from r2d2.cli.progress import working
+    from r2d2.cli.show_delete import show_drills
+
+    settings = settings_from(given)
+    with _interruptible(), working(quiet=quiet or as_json) as told:
+        recovered, done = deleting.drill_tables(deleting.root_of(settings, lake), settings, table, told=told)
+    show_drills(recovered, done, as_json=as_json)
+    return int(not all(one.is_exact for one in done))
+
+
+@click.command()
+@_LAKE
+@with_settings("purge")
+@_JSON
+@_QUIET
+def purge(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Free the space of deleted tables whose time in quarantine is over, that were drilled, and whose parent is whole.
+
+    Exit code 1 if a table whose time is over could not be purged.
+    """
+    from r2d2 import deleting
+    from r2d2.cli.show_delete import show_purges
+
+    settings = settings_from(given)
+    root, now = deleting.root_of(settings, lake), time.time()
+    with _interruptible():
+        recovered, done = deleting.purge_tables(root, settings)
+    show_purges(recovered, done, as_json=as_json)
+    due = {t.slot for t in deleting.status_of(root, settings)[1].tables if t.purge_from and t.purge_from <= now}
+    return int(any(one.slot in due for one in done if not one.is_purged))
+
+
+@click.command()
+@click.argument("table", nargs=-1, metavar="[TABLE...]")
+@click.option("--all", "everything", is_flag=True, help="every deleted table")
+@click.option("--to", default="", metavar="DIR", help="put copies there; the tables stay deleted")
+@_LAKE
+@with_settings("restore")
+@_JSON
+@_QUIET
+def restore(
+    table: Sequence[str], everything: bool, to: str, lake: str, as_json: bool, quiet: bool, **given: Any
+) -> int:
+    """Bring deleted tables back, from quarantine or by their recipes: exactly, or not at all.
+
+    Exit code 1 if one of several could not be restored.
+    """
+    from r2d2 import deleting
+    from r2d2.cli.progress import working
+    from r2d2.cli.show_delete import show_restored
+    from r2d2.errors import UserError
+
+    if everything == bool(table):
+        raise UserError("say which tables to restore, or --all", hint="`r2d2 status` lists them")
+    settings = settings_from(given)
+    with _interruptible(), working(quiet=quiet or as_json) as told:
+        root = deleting.root_of(settings, lake)
+        recovered, done = deleting.restore_tables(root, settings, table or None, to=to, told=told)
+    show_restored(recovered, done, as_json=as_json)
+    return int(not all(one.is_restored for one in done))
+
+
+@click.command()
+@_LAKE
+@with_settings("status")
+@_JSON
+@_QUIET
+def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Say what is deleted, where it is, what it hangs on, and when it can go for good."""
+    from r2d2 import deleting
+    from r2d2.cli.show_delete import show_status
+
+    settings = settings_from(given)
+    recovered, found = deleting.status_of(deleting.root_of(settings, lake), settings)
+    show_status(recovered, found, as_json=as_json)
+    return 0
+
+
+@click.command()
+@click.option("--fast", is_flag=True, help="sizes, times and inodes only; without, every byte is read")
+@_LAKE
+@with_settings("doctor")
+@_JSON
+@_QUIET
+def doctor(fast: bool, lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Check quarantine, parents, drills and journal; exit code 1 if anything is wrong."""
+    from r2d2 import deleting
+    from r2d2.cli.show_delete import show_findings
+    from r2d2.safety.doctor import BAD
+
+    recovered, found = deleting.doctor_of(deleting.root_of(settings_from(given), lake), deep=not fast)
+    show_findings(recovered, found, as_json=as_json)
+    return int(any(finding.severity == BAD for finding in found))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name is known
+        return ""
+
+
+def _ask(number: int, of_tables: int) -> int:
+    """The number that the person types; a program has to give it as an option (HAZARDS 30)."""
+    if not sys.stdin.isatty():
+        from r2d2.errors import UserError
+
+        raise UserError(
+            f"the plan deletes {number:,} of {of_tables:,} tables, a large share of the lake",
+            hint=f"--yes-delete {number} confirms it",
+        )
+    answer: int = click.prompt(
+        f"This deletes {number:,} of {of_tables:,} tables, a large share of the lake. Type {number} to go on",
+        type=int,
+        err=True,
+    )
+    return answer

@@ -1,0 +1,192 @@
+"""How deletions, drills and restores look on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_table
+from r2d2.deleting import Preview
+from r2d2.safety.apply import Applied
+from r2d2.safety.doctor import BAD, Finding
+from r2d2.safety.drill import Drill
+from r2d2.safety.plan import Plan
+from r2d2.safety.purge import Purge
+from r2d2.safety.recovery import Recovered
+from r2d2.safety.restore import Restore
+from r2d2.safety.status import Status, TableStatus
+
+_MOST_LINES = 30
+Some = Sequence[Any]
+
+
+def as_dict(recovered: Sequence[Recovered], done: Some, **more: Any) -> dict[str, Any]:
+    """What every one of these commands prints as JSON."""
+    return {"recovered": [asdict(one) for one in recovered], "tables": [asdict(one) for one in done], **more}
+
+
+def preview_as_dict(seen: Preview) -> dict[str, Any]:
+    """What a plan would do."""
+    return {
+        **plan_as_dict(seen.plan),
+        "type_to_confirm": seen.number_to_type,
+        "refused": seen.refused,
+        "steps": list(seen.steps),
+    }
+
+
+def plan_as_dict(plan: Plan) -> dict[str, Any]:
+    """A plan in a few figures."""
+    return {
+        "plan_id": plan.plan_id,
+        "created": plan.created,
+        "lake": plan.lake_root,
+        "tables": len(plan.entries),
+        "bytes": plan.size_bytes,
+        "sha256": plan.sha256,
+    }
+
+
+def show_preview(seen: Preview, *, as_json: bool) -> None:
+    """What applying the plan would do, step by step."""
+    if as_json:
+        print_json(preview_as_dict(seen))
+        return
+    out = console()
+    for step in seen.steps:
+        out.print(plain(step))
+    if seen.refused:
+        out.print(f"[red]it would be refused:[/] {plain(seen.refused)}")
+    elif seen.number_to_type is not None:
+        out.print(f"It takes a large share of the lake: {seen.number_to_type:,} has to be typed back (--yes-delete).")
+    out.print("Nothing was touched.")
+
+
+def show_applied(recovered: Sequence[Recovered], done: Sequence[Applied], plan: Plan, *, as_json: bool) -> None:
+    """Which tables went, and which were put back."""
+    if as_json:
+        print_json(as_dict(recovered, done, plan_id=plan.plan_id))
+        return
+    _show_recovered(recovered)
+    gone = [one for one in done if one.is_deleted]
+    size = sum(entry.child.size_bytes for entry in plan.entries if entry.child.name in {one.table for one in gone})
+    _show_failures("Put back", [(one.table, one.because) for one in done if not one.is_deleted])
+    console().print(
+        f"[bold]{len(gone):,} of {len(done):,} tables are in quarantine[/] ({bytes_for_people(size)}); "
+        "`r2d2 restore` brings them back, `r2d2 drill` and later `r2d2 purge` free the space"
+    )
+
+
+def show_drills(recovered: Sequence[Recovered], done: Sequence[Drill], *, as_json: bool) -> None:
+    """Which tables were rebuilt exactly, and how long each took."""
+    if as_json:
+        print_json(as_dict(recovered, done))
+        return
+    _show_recovered(recovered)
+    rows = [(one.table, "exact" if one.is_exact else one.because, f"{one.seconds:,.1f} s") for one in done]
+    _show_rows("Rebuilt on trial", ("table", "result", "took"), rows, right=("took",))
+    console().print(f"[bold]{sum(one.is_exact for one in done):,} of {len(done):,} came out exactly[/]")
+
+
+def show_purges(recovered: Sequence[Recovered], done: Sequence[Purge], *, as_json: bool) -> None:
+    """Which tables lost their copy in quarantine, and why others keep it."""
+    if as_json:
+        print_json(as_dict(recovered, done, freed_bytes=sum(one.freed_bytes for one in done)))
+        return
+    _show_recovered(recovered)
+    _show_failures("Still in quarantine", [(one.table, one.because) for one in done if not one.is_purged])
+    freed = bytes_for_people(sum(one.freed_bytes for one in done))
+    console().print(f"[bold]{sum(one.is_purged for one in done):,} of {len(done):,} tables purged[/], {freed} freed")
+
+
+def show_restored(recovered: Sequence[Recovered], done: Sequence[Restore], *, as_json: bool) -> None:
+    """Where each table is now, and what brought it back."""
+    if as_json:
+        print_json(as_dict(recovered, done))
+        return
+    _show_recovered(recovered)
+    back = [
+        (one.table, f"from {one.by}" if one.by == "quarantine" else f"by {one.by}", one.path)
+        for one in done
+        if one.is_restored
+    ]
+    _show_rows("Restored", ("table", "how", "where"), back)
+    _show_failures("Not restored", [(one.table, one.because) for one in done if not one.is_restored])
+    console().print(f"[bold]{len(back):,} of {len(done):,} tables restored[/]")
+
+
+def show_status(recovered: Sequence[Recovered], found: Status, *, as_json: bool) -> None:
+    """The whole lake."""
+    if as_json:
+        pins = [{"table": table, "deleted_tables": count} for table, count in found.pins]
+        rest = {name: value for name, value in asdict(found).items() if name not in ("tables", "pins")}
+        print_json(as_dict(recovered, found.tables, pins=pins, **rest))
+        return
+    _show_recovered(recovered)
+    columns = ("table", "state", "since", "size", "rebuilt from", "last drill", "purge from")
+    _show_rows("Deleted by plans", columns, [_status_row(table) for table in found.tables], right=("size",))
+    for table, count in found.pins[:_MOST_LINES]:
+        console().print(f"{plain(table)} must stay as it is: {count:,} deleted tables are rebuilt from it")
+    held = f"; the lake is in use by {plain(found.held_by)}" if found.held_by else ""
+    console().print(
+        f"[bold]{bytes_for_people(found.quarantined_bytes)} in quarantine[/], {bytes_for_people(found.purged_bytes)} "
+        f"purged, {found.plans:,} plans applied{held}"
+    )
+
+
+def _status_row(table: TableStatus) -> tuple[str, ...]:
+    drill = (
+        f"exact, {table.drill_seconds:,.1f} s" if table.drill_seconds is not None else f"none of {table.drills} exact"
+    )
+    return (
+        table.table,
+        table.state,
+        _day(table.since),
+        bytes_for_people(table.size_bytes),
+        table.parent,
+        drill if table.drills else "never",
+        _day(table.purge_from) if table.purge_from else "",
+    )
+
+
+def show_findings(recovered: Sequence[Recovered], found: Sequence[Finding], *, as_json: bool) -> None:
+    """What is wrong, and what is worth knowing."""
+    bad = [one for one in found if one.severity == BAD]
+    if as_json:
+        print_json(
+            {
+                "healthy": not bad,
+                "recovered": [asdict(one) for one in recovered],
+                "findings": [asdict(one) for one in found],
+            }
+        )
+        return
+    _show_recovered(recovered)
+    for one in [*bad, *(one for one in found if one.severity != BAD)]:
+        mark = "[red]wrong[/]" if one.severity == BAD else "[yellow]note[/]"
+        about = f"{plain(repr(one.table))}: " if one.table else ""
+        console().print(f"{mark} {about}{plain(one.because)}" + (f" — {plain(one.hint)}" if one.hint else ""))
+    console().print(f"[bold]{f'{len(bad):,} things are wrong' if bad else 'nothing is wrong'}[/]")
+
+
+def _show_recovered(recovered: Sequence[Recovered]) -> None:
+    for one in recovered:
+        what = f"{one.did}: {one.because}" if one.did else f"left as it is: {one.because}"
+        console(stderr=True).print(f"[yellow]recovered[/] {plain(one.table)}: {plain(what)}")
+
+
+def _show_failures(title: str, rows: Sequence[tuple[str, str]]) -> None:
+    _show_rows(title, ("table", "because"), rows)
+
+
+def _show_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
+    if rows:
+        print_table(title, columns, rows[:_MOST_LINES], right)
+    if len(rows) > _MOST_LINES:
+        console().print(f"… and {len(rows) - _MOST_LINES:,} more; --json has them all")
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,240 @@
+"""Safe deletion put together: r2d2.safety decides and moves, Spark reads. Each function is one command on a lake."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from r2d2.engine.session import LazySession
+from r2d2.engine.spark_rebuilder import Compared, SparkRebuilder
+from r2d2.errors import UserError
+from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, lake_root, past_deletions
+from r2d2.planning import Planned, plan_lake
+from r2d2.recipe_book import recipes_for
+from r2d2.safety import apply as applying
+from r2d2.safety import doctor as doctoring
+from r2d2.safety import drill as drilling
+from r2d2.safety import purge as purging
+from r2d2.safety import restore as restoring
+from r2d2.safety import status as standing
+from r2d2.safety.guards import check_plan, number_to_type
+from r2d2.safety.lake import Clock, Lake, posix_files, read_registry
+from r2d2.safety.operations import explain
+from r2d2.safety.paths import SAFETY
+from r2d2.safety.plan import Content, Plan, read_plan, write_plan
+from r2d2.safety.posix import PosixFiles
+from r2d2.safety.rebuilder import Comparison, Placed
+from r2d2.safety.recovery import Recovered, open_lake
+from r2d2.safety.refused import Busy, JournalDamaged, Refused
+from r2d2.settings import Settings
+from r2d2.state.store import StateStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DAY_SECONDS = 86_400.0
+
+
+def quiet(what: str, done: int, total: int) -> None:
+    """A progress that shows nothing."""
+
+
+class ByValues:
+    """Spark's readings in the words of safe deletion: what `r2d2.safety.rebuilder.Rebuilder` asks for."""
+
+    def __init__(self, rebuilder: SparkRebuilder, told: Told = quiet) -> None:
+        self._rebuilder = rebuilder
+        self._told = told
+        self._verified = 0
+        self._rebuilt = 0
+
+    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
+        """Run the recipe on the parent and compare with the child."""
+        self._told("comparing values", self._verified, 0)
+        self._verified += 1
+        return _comparison(self._rebuilder.verify(recipe=recipe, parent=parent, child=child))
+
+    def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
+        """Write what the recipe makes of the parent."""
+        self._told("rebuilding", self._rebuilt, 0)
+        self._rebuilt += 1
+        return self._rebuilder.rebuild(recipe=recipe, parent=parent, into=into, one_file=one_file)
+
+    def compare(self, *, rebuilt: Placed, child: Placed) -> Comparison:
+        """Compare two tables on disk."""
+        return _comparison(self._rebuilder.compare(rebuilt=rebuilt, child=child))
+
+    def measure(self, table: Placed) -> Content:
+        """Counts and digest of a table on disk."""
+        return content_of(self._rebuilder.measure(table))
+
+
+def _comparison(compared: Compared) -> Comparison:
+    return Comparison(compared.differs, content_of(compared.content))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A lake for one command, and what recovery did before it began."""
+
+    lake: Lake
+    rebuilder: ByValues
+    recovered: tuple[Recovered, ...]
+
+
+@contextmanager
+def opened(
+    root: str, settings: Settings, *, spark: SparkSession | None = None, told: Told = quiet, clock: Clock | None = None
+) -> Iterator[Opened]:
+    """Lock a lake and recover it. Spark starts only if something is read."""
+    with (
+        posix_files(root) as files,
+        LazySession(settings, spark) as session,
+        open_lake(files, clock) as (lake, recovered),
+    ):
+        yield Opened(lake, ByValues(SparkRebuilder(session), told), recovered)
+
+
+def root_of(settings: Settings, given: str = "") -> str:
+    """The lake's folder: as given, or that of the newest scan in the state."""
+    return given or lake_root(StateStore(settings.state).load())
+
+
+def make_plan(
+    settings: Settings, *, out: str = "", spark: SparkSession | None = None, told: Told = quiet
+) -> tuple[Planned, Draft | None]:
+    """What is best deleted; with *out*, also as a plan in a file that can be applied."""
+    if out and os.path.exists(out):
+        raise UserError(f"{out} exists already", hint="a plan is never replaced: give another name, or remove it")
+    scan = StateStore(settings.state).load()
+    told("looking for recipes", 0, 0)
+    recipes = recipes_for(scan, settings, spark=spark)
+    if not out:
+        past = _past(scan)
+        return plan_lake(scan, recipes, settings, **past), None
+    with posix_files(lake_root(scan)) as files, LazySession(settings, spark) as session:
+        planned = plan_lake(scan, recipes, settings, **_as_arguments(past_deletions(scan, files)))
+        rebuilder = SparkRebuilder(session)
+        draft = draft_plan(scan, recipes, planned, files=files, rebuilder=rebuilder, told=told)
+    if draft.plan is not None:
+        write_plan(draft.plan, out)
+    return planned, draft
+
+
+def _past(scan: Any) -> dict[str, Any]:
+    """What earlier deletions say, where a lake can have any."""
+    try:
+        with posix_files(lake_root(scan)) as files:
+            return _as_arguments(past_deletions(scan, files))
+    except UserError:  # several roots, or a lake that is elsewhere: nothing was ever deleted there
+        return {}
+
+
+def _as_arguments(past: PastDeletions) -> dict[str, Any]:
+    return {"measured_seconds": past.measured_seconds, "parents_of_deleted": past.parents_of_deleted}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What applying a plan would do, and what stands against it now."""
+
+    plan: Plan
+    steps: tuple[str, ...]
+    number_to_type: int | None
+    refused: str  # '' if nothing that can be seen without touching anything speaks against it
+
+
+def preview(path: str, *, approved_by: str, typed: int | None, empty_too: bool) -> Preview:
+    """Read a plan and look at it, without lock, without changing anything."""
+    plan = read_plan(path)
+    with posix_files(plan.lake_root) as files:
+        try:
+            registry = read_registry(files)
+            number = number_to_type(plan)
+            asked = number if typed is None else typed
+            check_plan(plan, registry, lake_root=files.root, approved_by=approved_by, typed=asked, empty_too=empty_too)
+        except (Refused, JournalDamaged) as error:
+            return Preview(plan, explain(plan), number_to_type(plan), str(error.args[0]))
+    return Preview(plan, explain(plan), number, "")
+
+
+def apply_plan(
+    plan: Plan,
+    settings: Settings,
+    *,
+    approval: applying.Approval,
+    spark: SparkSession | None = None,
+    told: Told = quiet,
+    clock: Clock | None = None,
+) -> tuple[tuple[Recovered, ...], tuple[applying.Applied, ...]]:
+    """Apply a plan to its lake."""
+    with opened(plan.lake_root, settings, spark=spark, told=_of(told, len(plan.entries)), clock=clock) as here:
+        done = applying.apply(
+            here.lake, plan, rebuilder=here.rebuilder, approval=approval, quiet_seconds=settings.quiet_period
+        )
+        return here.recovered, done
+
+
+def _of(told: Told, total: int) -> Told:
+    return lambda what, done, _: told(what, done, total)
+
+
+def drill_tables(
+    root: str, settings: Settings, tables: Sequence[str], *, spark: SparkSession | None = None, told: Told = quiet
+) -> tuple[tuple[Recovered, ...], tuple[drilling.Drill, ...]]:
+    """Rebuild deleted tables on trial: these, or all."""
+    with opened(root, settings, spark=spark, told=told) as here:
+        return here.recovered, drilling.drill(here.lake, rebuilder=here.rebuilder, tables=tables or None)
+
+
+def purge_tables(
+    root: str, settings: Settings, *, clock: Clock | None = None
+) -> tuple[tuple[Recovered, ...], tuple[purging.Purge, ...]]:
+    """Free the space of tables in quarantine whose time is over and that can be rebuilt."""
+    with opened(root, settings, clock=clock) as here:
+        return here.recovered, purging.purge(here.lake, retention_seconds=settings.retention * DAY_SECONDS)
+
+
+def restore_tables(
+    root: str,
+    settings: Settings,
+    tables: Sequence[str] | None,
+    *,
+    to: str = "",
+    spark: SparkSession | None = None,
+    told: Told = quiet,
+) -> tuple[tuple[Recovered, ...], tuple[restoring.Restore, ...]]:
+    """Bring deleted tables back: these, or all (None); with *to*, copies into another folder."""
+    with opened(root, settings, spark=spark, told=told) as here:
+        if not to:
+            return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables)
+        with posix_files(to) as there:
+            return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables, to=there)
+
+
+def status_of(root: str, settings: Settings) -> tuple[tuple[Recovered, ...], standing.Status]:
+    """What is deleted, where it is, and when it can go for good."""
+    return _after_recovery(
+        root, lambda files: standing.status(files, retention_seconds=settings.retention * DAY_SECONDS)
+    )
+
+
+def doctor_of(root: str, *, deep: bool) -> tuple[tuple[Recovered, ...], tuple[doctoring.Finding, ...]]:
+    """Everything that could be wrong with what was deleted."""
+    return _after_recovery(root, lambda files: doctoring.doctor(files, deep=deep))
+
+
+def _after_recovery(root: str, look: Callable[[PosixFiles], Any]) -> tuple[tuple[Recovered, ...], Any]:
+    """Recover, if there is anything to recover and nobody else is at work, then look."""
+    with posix_files(root) as files:
+        recovered: tuple[Recovered, ...] = ()
+        if files.stat(SAFETY) is not None:
+            try:
+                with open_lake(files) as (_, recovered):
+                    pass
+            except (Busy, JournalDamaged):  # whoever looks is told by what they look at
+                pass
+        return recovered, look(files)

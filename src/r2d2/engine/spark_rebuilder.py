@@ -1,0 +1,347 @@
+"""Tables measured, compared and rebuilt by Spark's own reader: the second opinion behind every deletion.
+
+It shares nothing with the scan: another reader, values instead of hashes. What it cannot do exactly it refuses.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from r2d2.engine.canonical_text import row_text
+from r2d2.engine.cluster import columns_for
+from r2d2.engine.follow_recipe import Made, follow_recipe, top_columns
+from r2d2.engine.job import run_job
+from r2d2.engine.read_exactly import (
+    Read,
+    hidden_nanoseconds,
+    int96_columns,
+    is_spelled_plainly,
+    read_exactly,
+    spark_errors,
+)
+from r2d2.engine.table_shape import Shape, folders_of, shape_of
+from r2d2.engine.tally_rows import BYTES_PER_TASK, Counted, Tally, tally_rows
+from r2d2.engine.tasks import run_tasks
+from r2d2.engine.travel import travelling
+from r2d2.engine.write_exactly import (
+    Form,
+    folder_numbers,
+    form_from_json,
+    form_of,
+    form_to_json,
+    refuse_inexact_form,
+    write_batches,
+    write_empty,
+)
+from r2d2.errors import TableError
+from r2d2.model import recipe as recipes
+from r2d2.model.recipe import Recipe
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = 1
+TABLES_PER_JOB = 20
+BYTES_PER_JOB = 256 << 20
+
+
+class Placed(Protocol):
+    """A table where it lies now (r2d2.safety.rebuilder has the meaning)."""
+
+    @property
+    def path(self) -> str:
+        """Its folder or file."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files with rows, below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a table holds."""
+
+    rows: int
+    distinct_rows: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How two tables differ, if they do, and what the second holds."""
+
+    differs: str
+    content: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """All that it takes to rebuild a table, as it stands in a plan."""
+
+    recipe: Recipe
+    form: Form  # of the child
+    parent_types: Mapping[str, str]  # of its partition columns
+    fold_case: bool
+
+    @staticmethod
+    def parse(data: Mapping[str, Any]) -> Instructions:
+        """From what `write_instructions` gave; TableError for anything else."""
+        try:
+            if data["format"] != FORMAT:
+                raise TableError(f"the instructions are of format {data['format']!r}, not {FORMAT}")
+            recipe = recipes.from_json(data["recipe"])
+            types = {str(name): str(kind) for name, kind in data["parent_partitions"].items()}
+            return Instructions(recipe, form_from_json(data["child"]), types, bool(data["fold_case"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TableError(f"these are no instructions for rebuilding a table ({error})") from error
+
+
+class SparkRebuilder:
+    """Reads, compares and writes tables in one Spark session, which is asked for when it is needed."""
+
+    def __init__(self, session: Callable[[], SparkSession]) -> None:
+        self._session = session
+
+    def instructions(
+        self,
+        recipe: Recipe,
+        *,
+        parent: Placed,
+        child: Placed,
+        parent_types: Mapping[str, str],
+        child_types: Mapping[str, str],
+        fold_case: bool = False,
+    ) -> dict[str, Any]:
+        """How to rebuild *child*, as data; TableError if it could not be rebuilt exactly, whatever its rows are."""
+        shape = shape_of(child.path, child.files)
+        form = form_of(shape, child_types, folders_of(shape.files))
+        refuse_inexact_form(form, shape)
+        self._refuse_hidden_nanoseconds(shape)
+        for file in shape.files:
+            for name, raw in file.raw:
+                if not is_spelled_plainly(raw, dict(form.partitions)[name]):
+                    raise TableError(f"the folder {name}={raw} would come back with another name")
+        folder_numbers(form)
+        given = Instructions(recipe, form, dict(parent_types), fold_case)
+        with columns_for(self._session()):
+            self._made(given, parent)  # builds the whole plan, which shows whether Spark can follow the recipe
+        return {
+            "format": FORMAT,
+            "recipe": recipes.to_json(recipe),
+            "child": form_to_json(form),
+            "parent_partitions": dict(parent_types),
+            "fold_case": fold_case,
+        }
+
+    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Compared:
+        """Run the recipe on the parent and compare with the child: every row with its copies, and the schema."""
+        given, shape = Instructions.parse(recipe), shape_of(child.path, child.files)
+        if wrong := _other_schema(given.form, shape):
+            return Compared(wrong, self.measure(child))
+        with columns_for(self._session()):
+            made, parent_shape = self._made(given, parent)
+            size = shape.size_bytes + parent_shape.size_bytes
+            counted = Counted(_both(_made_texts(made), _texts(self._read(shape))), size, given.recipe.distinct)
+            (tally,) = tally_rows(self._session(), [counted])
+        _refuse_other_count(tally.read_made, parent_shape)
+        _refuse_other_count(tally.read_there, shape)
+        return Compared(_difference(tally, "the recipe makes"), _content(tally, shape))
+
+    def compare(self, *, rebuilt: Placed, child: Placed) -> Compared:
+        """Compare two tables on disk: every row with its copies, and the schema. The content is the rebuilt one's."""
+        one, other = shape_of(rebuilt.path, rebuilt.files), shape_of(child.path, child.files)
+        if one.signature != other.signature:
+            return Compared("their columns or types differ", self.measure(rebuilt))
+        with columns_for(self._session()):
+            frame = _both(_texts(self._read(other)), _texts(self._read(one)))
+            (tally,) = tally_rows(self._session(), [Counted(frame, one.size_bytes + other.size_bytes)])
+        _refuse_other_count(tally.read_made, other)
+        _refuse_other_count(tally.read_there, one)
+        return Compared(_difference(tally, "the original has"), _content(tally, one))
+
+    def measure(self, table: Placed) -> Measured:
+        """Counts and digest of a table on disk. The digest depends on rows and schema, not on files or order."""
+        return self.measure_all([table])[0]
+
+    def measure_all(self, tables: Sequence[Placed], progress: Callable[[int], None] | None = None) -> list[Measured]:
+        """The same of many tables, of which the small ones share jobs."""
+        measured: list[Measured] = []
+        for batch in _batches([shape_of(table.path, table.files) for table in tables]):
+            with columns_for(self._session()):
+                counted = [Counted(_counts(_texts(self._read(s)), made=False), s.size_bytes) for s in batch]
+                tallies = tally_rows(self._session(), counted)
+            for shape, tally in zip(batch, tallies, strict=True):
+                _refuse_other_count(tally.read_there, shape)
+                measured.append(_content(tally, shape))
+            if progress is not None:
+                progress(len(measured))
+        return measured
+
+    def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
+        """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked."""
+        given = Instructions.parse(recipe)
+        with columns_for(self._session()):
+            made, shape = self._made(given, parent)
+            rows = _arranged(_kept_rows(made, given), given.form, one_file=one_file, size_bytes=shape.size_bytes)
+        form = form_to_json(given.form)
+
+        def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            import pyarrow as pa
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            part = context.partitionId() if context is not None else 0
+            written = list(write_batches(batches, into=into, form=form, part=part))
+            yield pa.record_batch({"path": pa.array(written, pa.string())})
+
+        with spark_errors():
+            answers = rows.mapInArrow(travelling(self._session(), task), "path string")
+            written = [row[0] for row in run_job(self._session(), answers.collect)]
+        _remove_leftovers(into, set(written))
+        return tuple(sorted(written)) or (write_empty(into, given.form),)
+
+    def _made(self, given: Instructions, parent: Placed) -> tuple[Made, Shape]:
+        shape, spark = shape_of(parent.path, parent.files), self._session()
+        wanted = {name.casefold() for name in top_columns(given.recipe)} if given.fold_case else None
+        only = [
+            name
+            for name, _ in shape.nodes
+            if (name.casefold() in wanted if wanted is not None else name in top_columns(given.recipe))
+        ]
+        numbered = given.recipe.rows is not None
+        read = read_exactly(spark, shape, only=only, typed=given.parent_types, numbered=numbered)
+        with spark_errors():
+            return follow_recipe(spark, given.recipe, read, given.form, fold_case=given.fold_case), shape
+
+    def _read(self, shape: Shape) -> Read:
+        return read_exactly(self._session(), shape)
+
+    def _refuse_hidden_nanoseconds(self, shape: Shape) -> None:
+        """INT96 can hold nanoseconds, of which Spark's reader shows microseconds (HAZARDS 20)."""
+        columns = int96_columns(shape)
+        if not columns:
+            return
+        pieces = [{"path": file.path, "columns": columns, "bytes": file.size_bytes} for file in shape.files]
+        with spark_errors():
+            finer = run_tasks(
+                self._session(),
+                pieces,
+                task=hidden_nanoseconds,
+                weight=lambda piece: float(piece["bytes"]),
+                per_task=BYTES_PER_TASK,
+            )
+        if finer:
+            raise TableError(
+                f"it is not exactly restorable: {os.path.basename(finer[0])} has timestamps finer than Spark reads"
+            )
+
+
+def _batches(shapes: Iterable[Shape]) -> Iterator[list[Shape]]:
+    batch: list[Shape] = []
+    for shape in shapes:
+        if batch and (
+            len(batch) == TABLES_PER_JOB or sum(s.size_bytes for s in batch) + shape.size_bytes > BYTES_PER_JOB
+        ):
+            yield batch
+            batch = []
+        batch.append(shape)
+    if batch:
+        yield batch
+
+
+def _texts(read: Read) -> DataFrame:
+    with spark_errors():
+        return read.frame.select(row_text(read.row).alias("text"))
+
+
+def _made_texts(made: Made) -> DataFrame:
+    """The texts of the rows that a recipe keeps, NULL for all others: so every row that was read is counted."""
+    from pyspark.sql import functions as F
+
+    with spark_errors():
+        return made.frame.select(F.when(made.keep, row_text(_output(made))).alias("text"))
+
+
+def _output(made: Made) -> list[Any]:
+    from r2d2.engine.exact_types import Leaf
+
+    return [*made.columns, *((column, Leaf("string")) for column in made.partitions)]
+
+
+def _counts(texts: DataFrame, *, made: bool) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")
+    return texts.select("text", (one if made else none).alias("made"), (none if made else one).alias("there"))
+
+
+def _both(made: DataFrame, there: DataFrame) -> DataFrame:
+    return _counts(made, made=True).unionAll(_counts(there, made=False))
+
+
+def _content(tally: Tally, shape: Shape) -> Measured:
+    return Measured(tally.read_there, tally.distinct_there, tally.digest(shape.signature))
+
+
+def _difference(tally: Tally, other: str) -> str:
+    if not tally.missing and not tally.extra:
+        return ""
+    return f"{other} {tally.extra:,} rows that it lacks, and lacks {tally.missing:,} rows that it has"
+
+
+def _other_schema(form: Form, shape: Shape) -> str:
+    """Types are compared before rows (HAZARDS 3)."""
+    if tuple(name for name, _ in form.partitions) != shape.partitions:
+        return "its partition columns are others"
+    expected = [(name, node, form.schema.field(name).nullable) for name, node in form.nodes]
+    found = [(name, node, shape.schema.field(name).nullable) for name, node in shape.nodes]
+    return "" if expected == found else "its columns or types are others"
+
+
+def _refuse_other_count(read: int, shape: Shape) -> None:
+    """Spark must have read as many rows as the footers state (HAZARDS 7, 8)."""
+    if read != shape.rows:
+        name = os.path.basename(os.path.dirname(shape.files[0].path))
+        raise TableError(f"Spark read {read:,} rows of {name}, whose footers state {shape.rows:,}")
+
+
+def _kept_rows(made: Made, given: Instructions) -> DataFrame:
+    """The child's columns, o0 …, and its partition columns as text, q0 …; each row once if the recipe says so."""
+    with spark_errors():
+        columns = [column.alias(f"o{place}") for place, (column, _) in enumerate(made.columns)]
+        partitions = [column.alias(f"q{place}") for place, column in enumerate(made.partitions)]
+        text = [row_text(_output(made)).alias("text")] if given.recipe.distinct else []
+        rows = made.frame.filter(made.keep).select(*columns, *partitions, *text)
+        return rows.dropDuplicates(["text"]).drop("text") if text else rows
+
+
+def _arranged(rows: DataFrame, form: Form, *, one_file: bool, size_bytes: int) -> DataFrame:
+    """The rows with the number of their folder in the last column, rows of a folder together."""
+    from pyspark.sql import functions as F
+
+    tasks = 1 if one_file else size_bytes // BYTES_PER_TASK + 1
+    if not form.partitions:
+        return rows.withColumn("folder", F.lit(0)).coalesce(tasks)
+    names = [f"q{place}" for place in range(len(form.partitions))]
+    pairs = [(*(value for _, value in raw), number) for raw, number in folder_numbers(form).items()]
+    schema = ", ".join(f"f{place} string" for place in range(len(names))) + ", folder int"
+    folders = F.broadcast(rows.sparkSession.createDataFrame(pairs, schema))
+    same = [rows[name].eqNullSafe(folders[f"f{place}"]) for place, name in enumerate(names)]
+    joined = rows.join(folders, same, "left").drop(*names, *(f"f{place}" for place in range(len(names))))
+    missing = F.coalesce(F.col("folder"), F.lit(-1))
+    spread = joined.withColumn("folder", missing)
+    spread = spread.coalesce(1) if tasks == 1 else spread.repartition(tasks, "folder")
+    return spread.sortWithinPartitions("folder")
+
+
+def _remove_leftovers(into: str, written: set[str]) -> None:
+    """Files of tasks that were tried again: in a folder that is ours alone, all that no task named."""
+    for folder, _, names in os.walk(into):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, into) not in written:
+                os.unlink(path)

@@ -1,0 +1,208 @@
+"""From a proposal to a plan that can be applied: every file hashed, every child measured by a second reader."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from r2d2.engine.spark_rebuilder import Measured, SparkRebuilder
+from r2d2.errors import R2D2Error, TableError, UserError
+from r2d2.model.plan import Deletion
+from r2d2.model.profile import TableProfile
+from r2d2.model.recipe import Recipe
+from r2d2.model.scan import Scan
+from r2d2.model.table import Table
+from r2d2.planning import Planned, Recipes
+from r2d2.safety.files import Files, refuse_remote
+from r2d2.safety.guards import refuse_same_table, refuse_unread
+from r2d2.safety.lake import read_registry
+from r2d2.safety.paths import SAFETY
+from r2d2.safety.plan import VERSION, Content, Entry, Plan, TableSeen, recipe_digest, seal
+from r2d2.safety.rebuilder import Placed
+from r2d2.safety.refused import Refused
+from r2d2.safety.tables import placed, see_table
+
+Told = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlanned:
+    """A table that was proposed to go, and stays out of the plan."""
+
+    table: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan, if anything is left to plan, and what was left out of it."""
+
+    plan: Plan | None
+    left_out: tuple[NotPlanned, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PastDeletions:
+    """What planning has to know of earlier deletions."""
+
+    measured_seconds: Mapping[tuple[int, int], float]  # by (parent, child): how long the last drill took
+    parents_of_deleted: Mapping[str, str]  # tables that must stay, and a deleted one that needs each
+
+
+def lake_root(scan: Scan) -> str:
+    """The one folder that holds all tables of a scan: where safe deletion works."""
+    for root in scan.roots:
+        refuse_remote(root)
+    if len(scan.roots) != 1 or not os.path.isdir(scan.roots[0]):
+        raise UserError(
+            f"tables are deleted in one folder at a time, and the scan has {len(scan.roots):,} roots"
+            if len(scan.roots) != 1
+            else f"{scan.roots[0]} is no folder of tables",
+            hint="scan the folder that holds them all, with a state of its own: --state DIR",
+        )
+    return os.path.realpath(scan.roots[0])
+
+
+def past_deletions(scan: Scan, files: Files) -> PastDeletions:
+    """What the journal of the lake says, by the tables of a scan. Nothing is changed, and no lock is needed."""
+    if files.stat(SAFETY) is None:
+        return PastDeletions({}, {})
+    number_at = {_below(table.location, files.root): number for number, table in enumerate(scan.tables)}
+    registry = read_registry(files)
+    seconds: dict[tuple[int, int], float] = {}
+    for slot in registry.slots.values():
+        pair = number_at.get(slot.entry.parent.location), number_at.get(slot.entry.child.location)
+        if slot.is_drilled and pair[0] is not None and pair[1] is not None:
+            seconds[pair[0], pair[1]] = slot.drills[-1].seconds
+    pinned = {slot.entry.parent.location: slot.entry.child.name for slot in registry.active}
+    names = {scan.tables[number_at[at]].name: child for at, child in pinned.items() if at in number_at}
+    return PastDeletions(seconds, names)
+
+
+def draft_plan(
+    scan: Scan, recipes: Recipes, planned: Planned, *, files: Files, rebuilder: SparkRebuilder, told: Told
+) -> Draft:
+    """The plan for what is proposed. A table that cannot be restored exactly, or that has changed, is left out."""
+    drafts = _Drafts(scan, recipes, files, rebuilder)
+    left_out: list[NotPlanned] = []
+    ready: list[tuple[TableSeen, TableSeen, dict[str, object]]] = []
+    lines = planned.proposal.deletions
+    for done, line in enumerate(lines):
+        told("reading every byte of what may go", done, len(lines))
+        try:
+            ready.append(drafts.looked_at(line))
+        except R2D2Error as error:
+            left_out.append(NotPlanned(line.table, str(error.args[0])))
+    entries = []
+    measured = drafts.measured([child for child, _, _ in ready], told)
+    for (child, parent, instructions), content in zip(ready, measured, strict=True):
+        if isinstance(content, R2D2Error):
+            left_out.append(NotPlanned(child.name, str(content.args[0])))
+        else:
+            entries.append(Entry(child, parent, instructions, recipe_digest(instructions), content_of(content)))
+    return Draft(_sealed(scan, files.root, entries) if entries else None, tuple(left_out))
+
+
+def content_of(measured: Measured) -> Content:
+    """The same, in the words of safe deletion."""
+    return Content(measured.rows, measured.distinct_rows, measured.digest)
+
+
+def _sealed(scan: Scan, root: str, entries: Iterable[Entry]) -> Plan:
+    now = datetime.now(UTC)
+    return seal(
+        Plan(
+            version=VERSION,
+            plan_id=f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}",
+            created=now.isoformat(timespec="seconds"),
+            lake_root=root,
+            lake_tables=len(scan.tables),
+            lake_bytes=scan.size_bytes,
+            entries=tuple(entries),
+            sha256="",
+        )
+    )
+
+
+class _Drafts:
+    """Looks at tables; a parent of many children is read once."""
+
+    def __init__(self, scan: Scan, recipes: Recipes, files: Files, rebuilder: SparkRebuilder) -> None:
+        self._scan = scan
+        self._recipes = recipes
+        self._files = files
+        self._rebuilder = rebuilder
+        self._seen: dict[int, TableSeen] = {}
+        self._fold_case = bool(scan.settings.get("ignore_case"))
+
+    def looked_at(self, line: Deletion) -> tuple[TableSeen, TableSeen, dict[str, object]]:
+        """Child, parent, and how the one is made of the other."""
+        pair = self._scan.number_of[line.parent], self._scan.number_of[line.table]
+        recipe = self._recipes[pair]
+        assert isinstance(recipe, Recipe)
+        parent, child = (self._table(number) for number in pair)
+        entry = Entry(child, parent, {}, "", Content(0, 0, ""))
+        refuse_same_table(entry)
+        refuse_unread(entry)
+        instructions = self._rebuilder.instructions(
+            recipe,
+            parent=self._placed(parent),
+            child=self._placed(child),
+            parent_types=_partition_types(self._scan.tables[pair[0]], self._scan.profiles[pair[0]], self._fold_case),
+            child_types=_partition_types(self._scan.tables[pair[1]], self._scan.profiles[pair[1]], self._fold_case),
+            fold_case=self._fold_case,
+        )
+        return child, parent, instructions
+
+    def measured(self, children: list[TableSeen], told: Told) -> Iterator[Measured | R2D2Error]:
+        """What each holds; where tables that share a job fail, each is asked alone."""
+        places = [self._placed(child) for child in children]
+        told("counting rows with a second reader", 0, len(places))
+        try:
+            yield from self._rebuilder.measure_all(
+                places, lambda done: told("counting rows with a second reader", done, len(places))
+            )
+        except TableError:
+            yield from map(self._alone, places)
+
+    def _alone(self, place: Placed) -> Measured | R2D2Error:
+        try:
+            return self._rebuilder.measure(place)
+        except TableError as error:
+            return error
+
+    def _table(self, number: int) -> TableSeen:
+        if number not in self._seen:
+            table = self._scan.tables[number]
+            location = _below(table.location, self._files.root)
+            data = {_below(file.path, table.location) for file in table.files}
+            seen = see_table(self._files, table.name, location, data=data)
+            _refuse_changed(table, seen)
+            self._seen[number] = seen
+        return self._seen[number]
+
+    def _placed(self, table: TableSeen) -> Placed:
+        return placed(self._files, table, table.location)
+
+
+def _refuse_changed(table: Table, seen: TableSeen) -> None:
+    """What is planned must be what was scanned."""
+    scanned = {_below(file.path, table.location): (file.size_bytes, file.modified_ns) for file in table.files}
+    found = {file.path: (file.size_bytes, file.modified_ns) for file in seen.files if file.holds_rows}
+    if scanned != found:
+        raise Refused("it has changed since the scan", hint="scan the lake again first")
+
+
+def _below(path: str, folder: str) -> str:
+    """*path* below *folder*, with /; '' if it is that folder itself."""
+    relative = os.path.relpath(path, folder)
+    return "" if relative == "." else relative
+
+
+def _partition_types(table: Table, profile: TableProfile, fold_case: bool) -> dict[str, str]:
+    types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
+    names = [key for key, _ in table.files[0].partition] if table.files else []
+    return {name: types[name.casefold() if fold_case else name] for name in names}
