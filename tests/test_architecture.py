@@ -33,8 +33,6 @@ ALLOWED = {
     "prices": {"model", "errors"},
     "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
-    "prices": {"model", "errors"},
-    "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
     "plan_file": {"model", "errors", "engine", "safety", "planning"},
     "deleting": {"errors", "settings", "engine", "safety", "state", "recipe_book", "planning", "plan_file"},
     "cli": None,  # anything
