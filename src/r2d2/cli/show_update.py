@@ -31,7 +31,7 @@ def show_update(done: Update, *, state: str, as_json: bool) -> None:
         if edges:
             print_table(_title(title, len(edges)), ("parent", "child"), edges[:_MOST])
     show_problems(done.scan)
-    read = bytes_for_people(done.scan.bytes_read) if done.is_news else "0 B"
+    read = bytes_for_people(done.scan.bytes_read)
     out.print(
         f"{len(done.scan.graph or ()):,} edges stand; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, "
         f"{read} of rows read. Kept in {plain(state)}."
@@ -49,7 +49,6 @@ def _in_words(done: Update) -> str:
 
 def update_as_dict(done: Update, state: str) -> dict[str, Any]:
     """The JSON shape of `r2d2 update --json`."""
-    news = done.is_news
     return scan_as_dict(done.scan, state) | {
         "previous": done.old.run,
         "changed": [asdict(one) | {"change": str(one.change)} for one in done.changes.changed],
@@ -57,7 +56,6 @@ def update_as_dict(done: Update, state: str) -> dict[str, Any]:
         "lost": [{"parent": parent, "child": child} for parent, child in done.lost],
         "kept_edges": done.kept_edges,
         "asked_pairs": done.asked_pairs,
-        "bytes_read": done.scan.bytes_read if news else 0,
     }
 
 
