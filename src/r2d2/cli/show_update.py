@@ -27,13 +27,13 @@ def show_update(done: Update, *, state: str, as_json: bool) -> None:
     if changed:
         rows = ((one.table, str(one.change), one.because) for one in changed[:_MOST])
         print_table(_title("Changed", len(changed)), ("table", "change", "because"), rows)
-    for title, edges in (("New edges", done.gained), ("Edges that are gone", done.lost)):
-        if edges:
-            print_table(_title(title, len(edges)), ("parent", "child"), edges[:_MOST])
+    for title, pairs in (("New edges", done.gained), ("Edges that are gone", done.lost)):
+        if pairs:
+            print_table(_title(title, len(pairs)), ("parent", "child"), pairs[:_MOST])
     show_problems(done.scan)
-    read = bytes_for_people(done.scan.bytes_read)
+    read, edges = bytes_for_people(done.scan.bytes_read), f"{len(done.scan.graph or ()):,} edges stand"
     out.print(
-        f"{len(done.scan.graph or ()):,} edges stand; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, "
+        f"{edges}; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, "
         f"{read} of rows read. Kept in {plain(state)}."
     )
 
