@@ -186,7 +186,7 @@ def update_lake(
         tools = lake_tools(session, store.key(), shown=progress is not silent)
         done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=list(rebuildable))
         if not done.is_news:
-            return replace(done, scan=old)
+            return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0))
         found = replace(done.scan, session_seconds=session.seconds)
         return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs)))
 

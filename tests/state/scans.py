@@ -97,7 +97,11 @@ def checked(draw: st.DrawFn, scan: Scan) -> Scan:
             array("I", [standing.children[place] for place in places]),
         )
 
-    return replace(scan, graph=replace(scan.graph, standing=pick(True), ruled_out=pick(False)))
+    graph = replace(scan.graph, standing=pick(True), ruled_out=pick(False))
+    runs = tuple(draw(st.lists(NAMES, max_size=2, unique=True)))
+    since = draw(st.lists(st.integers(0, len(runs)), min_size=len(graph), max_size=len(graph)) | st.just([]))
+    times = {"listed_ns": draw(st.integers(0, 2**62)), "bytes_read": draw(COUNTS)}
+    return replace(scan, graph=graph, since_runs=runs, since=array("I", since), **times)
 
 
 def content(scan: Scan) -> dict[str, Any]:

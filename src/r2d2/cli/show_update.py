@@ -27,14 +27,14 @@ def show_update(done: Update, *, state: str, as_json: bool) -> None:
     if changed:
         rows = ((one.table, str(one.change), one.because) for one in changed[:_MOST])
         print_table(_title("Changed", len(changed)), ("table", "change", "because"), rows)
-    for title, edges in (("New edges", done.gained), ("Edges that are gone", done.lost)):
-        if edges:
-            print_table(_title(title, len(edges)), ("parent", "child"), edges[:_MOST])
+    for title, pairs in (("New edges", done.gained), ("Edges that are gone", done.lost)):
+        if pairs:
+            print_table(_title(title, len(pairs)), ("parent", "child"), pairs[:_MOST])
     show_problems(done.scan)
-    read = bytes_for_people(done.scan.bytes_read) if done.is_news else "0 B"
+    read, edges = bytes_for_people(done.scan.bytes_read), f"{len(done.scan.graph or ()):,} edges stand"
     out.print(
-        f"{len(done.scan.graph or ()):,} edges stand; {done.kept_edges:,} were taken over, "
-        f"{done.asked_pairs:,} pairs were asked again, {read} of rows read. Kept in {plain(state)}."
+        f"{edges}; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, "
+        f"{read} of rows read. Kept in {plain(state)}."
     )
 
 
@@ -49,7 +49,6 @@ def _in_words(done: Update) -> str:
 
 def update_as_dict(done: Update, state: str) -> dict[str, Any]:
     """The JSON shape of `r2d2 update --json`."""
-    news = done.is_news
     return scan_as_dict(done.scan, state) | {
         "previous": done.old.run,
         "changed": [asdict(one) | {"change": str(one.change)} for one in done.changes.changed],
@@ -57,7 +56,6 @@ def update_as_dict(done: Update, state: str) -> dict[str, Any]:
         "lost": [{"parent": parent, "child": child} for parent, child in done.lost],
         "kept_edges": done.kept_edges,
         "asked_pairs": done.asked_pairs,
-        "bytes_read": done.scan.bytes_read if news else 0,
     }
 
 

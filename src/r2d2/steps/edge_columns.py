@@ -20,6 +20,15 @@ def keys(edges: Edges, tables: int) -> Ints:
     return ints(edges.parents) * tables + ints(edges.children)
 
 
+def among(wanted: Ints, ascending: Ints) -> Flags:
+    """Which of some numbers are among many that are in order."""
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=bool)
+    places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    found: Flags = ascending[places] == wanted
+    return found
+
+
 def concatenated(one: Edges, other: Edges) -> Edges:
     """The edges of both."""
     return Edges(

@@ -22,7 +22,7 @@ from r2d2.model.graph import Check, ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Schema, Token
-from r2d2.steps.edge_columns import Flags, Ints, as_array, concatenated, ints, keys, order, ordered
+from r2d2.steps.edge_columns import Flags, Ints, among, as_array, concatenated, ints, keys, order, ordered
 from r2d2.steps.find_changes import Change, Changes
 from r2d2.steps.prune_by_content import pick, probe_columns, rank_columns
 from r2d2.steps.refound import founded
@@ -72,9 +72,10 @@ def pairs_with(graph: SchemaGraph, tables: Collection[int]) -> SchemaGraph:
 
 def to_be_asked(candidates: ContainmentGraph, kept: Kept) -> ContainmentGraph:
     """The candidate pairs to which no answer was kept, and those that are to be sampled anew."""
+    wanted = keys(candidates.standing, len(candidates.tables))
     answers = (kept.standing, kept.ruled_out, kept.unfounded)
-    known = np.concatenate([keys(edges, len(candidates.tables)) for edges in answers])
-    open_places = np.flatnonzero(~np.isin(keys(candidates.standing, len(candidates.tables)), known))
+    known = [among(wanted, keys(ordered(edges), len(candidates.tables))) for edges in answers]
+    open_places = np.flatnonzero(~np.logical_or.reduce(known))
     standing = pick(candidates.standing, open_places)
     return with_edges(replace(candidates, standing=standing), kept.resampled)
 
