@@ -367,3 +367,12 @@ def test_it_runs_over_spark_connect_with_the_same_answers(
         assert there.measure(child) == here
         rebuilt_from(there, whole(table), parent, child, tmp_path / "rebuilt")
     assert rebuilder.measure(child) == here  # and the other kind of session still works
+
+
+def test_names_are_matched_without_case_only_if_that_was_asked_for(rebuilder: SparkRebuilder, tmp_path: Path) -> None:
+    parent = put(tmp_path / "parent", pa.table({"ID": [1, 2, 3], "Name": ["a", "b", None]}))
+    child = put(tmp_path / "child", pa.table({"Id": [2, 3], "name": ["b", None]}))
+    recipe = Recipe((output(("id",)), output(("name",))), where=Compare(("id",), ">", Literal("int", 1)))
+    rebuilt_from(rebuilder, recipe, parent, child, tmp_path / "rebuilt", fold_case=True)
+    with pytest.raises(TableError):
+        rebuilder.instructions(recipe, parent=parent, child=child, parent_types={}, child_types={})
