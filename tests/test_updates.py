@@ -6,6 +6,7 @@ import os
 import random
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,8 +112,6 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
 
 
 def named(scan: Scan, turn: int) -> Scan:
-    from dataclasses import replace
-
     return replace(scan, run=f"run{turn}")
 
 
@@ -127,7 +126,6 @@ def test_an_update_is_what_a_scan_from_scratch_is() -> None:
     seen: Counter[str] = Counter()
     for seed in range(SEQUENCES):
         play(seed, list(KINDS)[seed % len(KINDS)], seen)
-    print(dict(seen))
     for change in ("new", "grown", "shrunk", "replaced", "renamed", "deleted"):
         assert seen[change] > SEQUENCES / 20, change
     assert seen["kept edges"] > 0.3 * seen["edges"], "or nothing was put to the test"

@@ -187,7 +187,7 @@ class Settings:
     )
     recipe_parents: int = _setting(
         3,
-        "how many parents of a table, the smallest first, are tried for a recipe; 0: all",
+        "how many parents of a table, the smallest first, are tried for a recipe, and one that is in no other; 0: all",
         commands=["recipe"],
         metavar="N",
         check=_at_least(0),

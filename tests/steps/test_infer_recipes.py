@@ -110,10 +110,18 @@ def test_edges_that_are_not_proven_as_bags_keep_their_reason() -> None:
 def test_the_smallest_parents_are_tried_first_and_named_ones_always() -> None:
     edges = {(0, 1): PROVEN, (2, 1): PROVEN, (4, 1): PROVEN}
     jobs = Numbers(TABLES, below(5))
-    found = infer(edges, jobs, most_parents=2)
-    assert jobs.searched == [(0, 1), (2, 1)] and "not tried" in because(found[4, 1])
-    found = infer(edges, jobs, most_parents=2, only=[(4, 1), (1, 0)])
+    found = infer(edges, jobs, most_parents=1)
+    assert jobs.searched == [(0, 1)] and "not tried" in because(found[2, 1])
+    found = infer(edges, jobs, most_parents=1, only=[(4, 1), (1, 0)])
     assert found[4, 1] == below(5) and "not contained" in because(found[1, 0])
+
+
+def test_a_parent_that_is_in_no_other_is_tried_whatever_its_size() -> None:
+    jobs = Numbers(TABLES, below(5))
+    found = infer(
+        {(0, 1): PROVEN, (2, 1): PROVEN, (4, 1): PROVEN, (4, 0): PROVEN, (4, 2): PROVEN}, jobs, most_parents=1
+    )
+    assert isinstance(found[4, 1], Recipe) and "not tried" in because(found[2, 1])
 
 
 def test_a_table_that_cannot_be_read_gives_no_recipe() -> None:

@@ -67,8 +67,9 @@ def infer_recipes(
 ) -> dict[Pair, Answer]:
     """A checked recipe for each proven edge of the scan (or *only* for these), or the reason why there is none.
 
-    A child with several parents is tried with the *most_parents* smallest (0: all of them); one of more than
-    *most_rows* rows is not searched for a predicate beyond what its metadata says.
+    A child with several parents is tried with the *most_parents* smallest (0: all of them) and with the smallest that
+    is itself in no other; one of more than *most_rows* rows is not searched for a predicate beyond what its metadata
+    says.
     """
     answers: dict[Pair, Answer] = {}
     wanted = list(only) if only is not None else None
@@ -112,14 +113,17 @@ def _not_proven(edges: Edges, place: int | None) -> str:
 
 
 def _cheapest(scan: Scan, pairs: Iterable[Pair], most: int, answers: dict[Pair, Answer]) -> Iterator[Pair]:
-    """Per child the edges from its smallest parents; the others get their reason."""
+    """Per child the edges from its smallest parents, and from the smallest that stays whatever is chosen, since
+    nothing holds it; the others get their reason.
+    """
     parents_of: defaultdict[int, list[int]] = defaultdict(list)
     for parent, child in pairs:
         parents_of[child].append(parent)
     for child, parents in parents_of.items():
         parents.sort(key=lambda parent: (scan.profiles[parent].size_bytes, parent))
+        staying = next((parent for parent in parents if parent not in parents_of), None)
         for rank, parent in enumerate(parents):
-            if most and rank >= most:
+            if most and rank >= most and parent != staying:
                 answers[parent, child] = NoRecipe(f"not tried: the child has {most} smaller parents")
             else:
                 yield parent, child
