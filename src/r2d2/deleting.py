@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from r2d2.engine.session import LazySession
 from r2d2.engine.spark_rebuilder import Compared, SparkRebuilder
 from r2d2.errors import UserError
+from r2d2.model.scan import Scan
 from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, lake_root, past_deletions
 from r2d2.planning import Planned, plan_lake
 from r2d2.recipe_book import recipes_for
@@ -225,6 +226,17 @@ def status_of(root: str, settings: Settings) -> tuple[tuple[Recovered, ...], sta
 def doctor_of(root: str, *, deep: bool) -> tuple[tuple[Recovered, ...], tuple[doctoring.Finding, ...]]:
     """Everything that could be wrong with what was deleted."""
     return _after_recovery(root, lambda files: doctoring.doctor(files, deep=deep))
+
+
+def endangered(scan: Scan, changed: Collection[str]) -> tuple[doctoring.Finding, ...]:
+    """What is wrong with tables that were deleted here; every byte is read if a parent of one is in *changed*."""
+    try:
+        with posix_files(lake_root(scan)) as files:
+            parents = past_deletions(scan, files).parents_of_deleted
+            found = doctoring.doctor(files, deep=not parents.keys().isdisjoint(changed))
+    except UserError:  # several roots, or a lake that is elsewhere: nothing was ever deleted there
+        return ()
+    return tuple(one for one in found if one.severity == doctoring.BAD)
 
 
 def _after_recovery(root: str, look: Callable[[PosixFiles], Any]) -> tuple[tuple[Recovered, ...], Any]:

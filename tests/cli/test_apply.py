@@ -273,12 +273,15 @@ def test_a_parent_that_changes_after_the_deletion_is_noticed_and_nothing_wrong_i
     assert r2d2("drill", "--state", small.state, "two.parquet").code == 0
     assert r2d2("purge", "--state", small.state, "--retention", "0").code == 1  # one.parquet was not drilled
     assert r2d2("doctor", "--state", small.state).code == 0
+    assert r2d2("update", "--state", small.state).code == 0
     part = small.table("big") / "part-1.parquet"
     kept = small.state.parent / "kept.parquet"
     shutil.copy2(part, kept)
     with pq.ParquetFile(part) as file:
         table = file.read()
     pq.write_table(table.slice(0, table.num_rows - 1), part)
+    update = r2d2("update", "--state", small.state, "--json")
+    assert update.code == 1 and {one["table"] for one in json.loads(update.out)["endangered"]} == set(before)
     ill = r2d2("doctor", "--state", small.state, "--json")
     findings = json.loads(ill.out)
     assert ill.code == 1 and not findings["healthy"]

@@ -19,17 +19,20 @@ _QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the
 def update(as_json: bool, quiet: bool, **given: Any) -> int:
     """Bring the last scan up to date: read only what changed, and what that may be contained in or contain.
 
-    The lake and the settings are those of the last scan, and the result is that of a new one.
+    The lake and the settings are those of the last scan, and the result is that of a new one. Exit code 1 if a table
+    could not be read, or if what happened endangers a table that was deleted and is to be rebuilt.
     """
     from r2d2.api import update_lake
     from r2d2.cli.progress import shown
     from r2d2.cli.show_update import show_update
+    from r2d2.deleting import endangered
 
     settings = settings_from(given)
     with shown(quiet=quiet or as_json) as progress:
         done = update_lake(settings, progress=progress)
-    show_update(done, state=settings.state, as_json=as_json)
-    return int(done.scan.needs_a_look)
+    wrong = endangered(done.scan, [one.table for one in done.changes.changed])
+    show_update(done, state=settings.state, as_json=as_json, endangered=wrong)
+    return int(done.scan.needs_a_look or bool(wrong))
 
 
 @click.command()

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
 from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_table, printable
 from r2d2.cli.show import scan_as_dict, show_problems
-from r2d2.finding import Finding, Likeness
+from r2d2.finding import Finding as Found
+from r2d2.finding import Likeness
+from r2d2.safety.doctor import Finding
 from r2d2.updating import Update
 
 _MOST = 20
 
 
-def show_update(done: Update, *, state: str, as_json: bool) -> None:
-    """What changed in the lake, and which edges came and went."""
+def show_update(done: Update, *, state: str, as_json: bool, endangered: Sequence[Finding] = ()) -> None:
+    """What changed in the lake, which edges came and went, and which deleted tables are in danger now."""
     if as_json:
-        print_json(update_as_dict(done, state))
+        print_json(update_as_dict(done, state) | {"endangered": [asdict(one) for one in endangered]})
         return
     out = console()
+    for one in endangered:
+        out.print(
+            f"[bold red]in danger[/] {plain(one.table)}, which was deleted: {plain(one.because)}. {plain(one.hint)}"
+        )
     out.print(f"[bold]{len(done.scan.tables):,} tables[/], {plain(_in_words(done))}")
     changed = done.changes.changed
     if changed:
@@ -59,7 +65,7 @@ def update_as_dict(done: Update, state: str) -> dict[str, Any]:
     }
 
 
-def show_finding(finding: Finding, *, as_json: bool) -> None:
+def show_finding(finding: Found, *, as_json: bool) -> None:
     """What the lake has of a table."""
     if as_json:
         print_json(finding_as_dict(finding))
@@ -75,7 +81,7 @@ def show_finding(finding: Finding, *, as_json: bool) -> None:
         out.print(printable(f"could not be read: {problem.where}: {problem.because}"), markup=False)
 
 
-def _finding_rows(finding: Finding) -> Iterator[tuple[object, ...]]:
+def _finding_rows(finding: Found) -> Iterator[tuple[object, ...]]:
     groups: tuple[tuple[str, Iterable[Likeness]], ...] = (
         ("equal to", finding.equal),
         ("contained in", finding.contained_in),
@@ -88,6 +94,6 @@ def _finding_rows(finding: Finding) -> Iterator[tuple[object, ...]]:
             yield what, one.table, f"{one.containment:.6g}", copies, f"{one.missing_rows:,}", f"{one.rows:,}"
 
 
-def finding_as_dict(finding: Finding) -> dict[str, Any]:
+def finding_as_dict(finding: Found) -> dict[str, Any]:
     """The JSON shape of `r2d2 find --json`."""
     return {"is_there": finding.is_there} | asdict(finding)
