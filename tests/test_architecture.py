@@ -34,7 +34,7 @@ ALLOWED = {
     "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
     "plan_file": {"model", "errors", "engine", "safety", "planning"},
-    "deleting": {"errors", "settings", "engine", "safety", "state", "recipe_book", "planning", "plan_file"},
+    "deleting": {"model", "errors", "settings", "engine", "safety", "state", "recipe_book", "planning", "plan_file"},
     "cli": None,  # anything
     "web": None,
     "__init__": {"api"},
