@@ -6,6 +6,7 @@ import _thread
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,16 @@ def test_opt_ret_finds_it_where_the_solver_has_to_search() -> None:
         kernels += len(reduce_problem(problem).tables) > 0
         assert_same(problem, opt_ret(problem), brute_force(problem))
     assert kernels > 30
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e9])
+def test_the_unit_of_the_costs_does_not_matter(unit: float) -> None:
+    for rng in seeds(40):
+        problem = hard_graph(rng, 8)
+        scaled = replace(problem, retain=unit * problem.retain, rebuild=unit * problem.rebuild)
+        found = opt_ret(scaled)
+        assert found.proven
+        assert found.objective == pytest.approx(brute_force(scaled).objective, rel=1e-9, abs=0)
 
 
 def test_dyn_lin_trees_and_opt_ret_agree_on_paths() -> None:

@@ -56,7 +56,7 @@ def solve_kernel(kernel: Kernel, deadline: float, search: Search) -> tuple[Flags
     """Which of the kernel's tables to retain; and, to be summed, what a better choice might save."""
     retained, bound = search(kernel, deadline) if time.monotonic() < deadline else (None, -math.inf)
     gap = np.zeros(len(kernel.tables))
-    if retained is not None and _proves(bound, cost_of(kernel, retained)):
+    if retained is not None and _proves(kernel, bound, cost_of(kernel, retained)):
         return settled(kernel, retained), gap
     retained = np.zeros(len(kernel.tables), np.bool_) if retained is None else retained
     component = components_of(kernel)
@@ -68,8 +68,9 @@ def solve_kernel(kernel: Kernel, deadline: float, search: Search) -> tuple[Flags
     return retained, gap
 
 
-def _proves(bound: float, cost: float) -> bool:
-    return cost - bound <= TOLERANCE * max(1.0, abs(bound))
+def _proves(kernel: Kernel, bound: float, cost: float) -> bool:
+    """Whether the bound meets the cost, as far as the solver's numbers go; in whatever unit the costs are."""
+    return cost - bound <= TOLERANCE * max(abs(bound), float(kernel.retain.max()))
 
 
 def _cheaper(kernel: Kernel, one: Flags, other: Flags) -> tuple[Flags, float]:
@@ -88,7 +89,7 @@ def relaxation_first(kernel: Kernel, deadline: float) -> tuple[Flags | None, flo
     if relaxed is None:
         return integer_search(kernel, deadline)
     fair, cost = _cheaper(kernel, relaxed.values > 0.5, without_idle(kernel, relaxed.values > 1e-6))
-    if _proves(relaxed.bound, cost):
+    if _proves(kernel, relaxed.bound, cost):
         return fair, relaxed.bound
     fair, cost = _cheaper(kernel, fair, _search_among(kernel, relaxed.values > 1e-6, deadline)[0])
     room = (cost - relaxed.bound) * (1 + 1e-6) + TOLERANCE * float(kernel.retain.max())
