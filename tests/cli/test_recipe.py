@@ -14,8 +14,8 @@ from tests.cli.conftest import Command, Scanned, write
 
 @pytest.fixture
 def state(scanned: Scanned, tmp_path: Path) -> Path:
-    """The scan's state, for one test alone."""
-    shutil.copytree(scanned.state, tmp_path / "state")
+    """The scan's state, for one test alone, without the recipes that plans have looked for."""
+    shutil.copytree(scanned.state, tmp_path / "state", ignore=shutil.ignore_patterns("recipes"))
     return tmp_path / "state"
 
 
