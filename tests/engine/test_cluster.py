@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.engine.cluster import _slots_now, _slots_promised, parallelism, works_here
+from r2d2.engine.cluster import _ROWS, _parts_of, _slots_now, _slots_promised, parallelism, works_here
 
 
 def session(**conf: str) -> Any:
@@ -61,8 +61,6 @@ def test_spark_itself_is_asked_for_its_cores(spark: Any) -> None:
     assert _slots_now(spark) == 2
 
 
-@pytest.mark.parametrize("parts", [1, 7, 3000])
+@pytest.mark.parametrize("parts", [1, 7, _ROWS + 100])
 def test_the_answer_holds_for_more_parts_than_there_are_rows(spark: Any, parts: int) -> None:
-    other = spark.newSession()
-    other.conf.set("spark.sql.leafNodeDefaultParallelism", str(parts))
-    assert _slots_now(other) == parts
+    assert _parts_of(spark, spark.range(_ROWS, numPartitions=parts)) == parts

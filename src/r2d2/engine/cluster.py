@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _ROWS = 1024  # the last part of a range is never empty, however many parts there are
 
@@ -54,12 +54,15 @@ def _local_cores(master: str) -> int:
 
 def _slots_now(spark: SparkSession) -> int:
     """The cores of the workers that Spark has: it cuts a range into so many parts, unless told otherwise."""
+    return _parts_of(spark, spark.range(_ROWS))
+
+
+def _parts_of(spark: SparkSession, numbers: DataFrame) -> int:
     if is_connect(spark):
         from pyspark.sql.connect.functions import spark_partition_id
     else:
         from pyspark.sql.functions import spark_partition_id
-    parts = spark.range(_ROWS).select(spark_partition_id().alias("part"))
-    return 1 + max(int(row.part) for row in parts.collect())
+    return 1 + max(int(row.part) for row in numbers.select(spark_partition_id().alias("part")).collect())
 
 
 def _slots_promised(spark: SparkSession) -> int:
