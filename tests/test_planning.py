@@ -143,6 +143,13 @@ def test_the_access_log_decides(settings: Settings, tmp_path: Path) -> None:
     assert "part" in gone(nobody)
 
 
+def test_logged_times_of_rebuilds_count_and_drills_count_more(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "slow.csv").write_text("parent,child,seconds\nall,part,5000\ncopy,part,5000\n")
+    asked = replace(settings, latencies=str(tmp_path / "slow.csv"))
+    assert "took 5,000 s" in because(asked, "part")
+    assert "part" in gone(asked, measured_seconds={(0, 2): 7.0, (1, 2): 7.0})
+
+
 def test_the_curve_has_a_year_for_one_and_five_requests_a_week(settings: Settings) -> None:
     points = savings_curve(SCAN, every_row(SCAN), replace(settings, min_age=0.0))
     assert len(points) == 24

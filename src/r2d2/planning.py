@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log
+from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log, read_latencies
 from r2d2.lake.filters import Patterns
 from r2d2.lake.owners import days_untouched, owners_of
 from r2d2.model.plan import CurvePoint, Proposal
@@ -61,7 +61,7 @@ def plan_lake(
         usage=usage,
         latency_seconds=settings.latency,
         months=settings.horizon,
-        measured_seconds=measured_seconds or {},
+        measured_seconds=_logged_seconds(scan, settings) | dict(measured_seconds or {}),
     )
     guards = _Guards(scan, settings, parents_of_deleted or {}, now_ns or time.time_ns())
     priced = price_edges(scan, recipes=recipes, terms=terms, must_keep=guards.must_keep())
@@ -81,6 +81,10 @@ def savings_curve(scan: Scan, recipes: Recipes, settings: Settings) -> list[Curv
             for month in range(1, CURVE_MONTHS + 1)
         ]
     return points
+
+
+def _logged_seconds(scan: Scan, settings: Settings) -> dict[Pair, float]:
+    return read_latencies(settings.latencies, tables=scan.number_of) if settings.latencies else {}
 
 
 def _usage(scan: Scan, settings: Settings) -> tuple[list[Usage], list[str]]:

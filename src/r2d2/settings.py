@@ -226,6 +226,12 @@ class Settings:
     horizon: float = _setting(
         1.0, "months that the plan looks ahead", commands=_PLANS, metavar="MONTHS", check=_between(0.01, 1200)
     )
+    latencies: str = _setting(
+        "",
+        "how long rebuilds took (CSV, JSON lines, Parquet with the columns parent, child, seconds); drills count more",
+        commands=["plan"],
+        metavar="FILE",
+    )
     latency: float = _setting(
         3600.0, "seconds that a rebuild may take at most", commands=_PLANS, metavar="SECONDS", check=_at_least(0)
     )

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from r2d2.errors import UserError
-from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log
+from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log, read_latencies
 from r2d2.model.prices import Usage
 
 TABLES = {"sales": 0, "raw/events": 1, "old": 2}
@@ -66,8 +66,8 @@ def test_a_log_of_one_moment_counts_as_a_day(tmp_path: Path) -> None:
         ("log.csv", "table,time\n", "no rows that count"),
         ("log.csv", "table,time\nsales,soon\n", "a time that cannot be read"),
         ("log.csv", "table,time\nsales,\n", "without a time"),
-        ("log.json", "{", "cannot read the access log"),
-        ("log.parquet", "PAR1", "cannot read the access log"),
+        ("log.json", "{", "cannot read the log"),
+        ("log.parquet", "PAR1", "cannot read the log"),
     ],
 )
 def test_a_log_that_cannot_be_used_is_refused_in_words(tmp_path: Path, name: str, content: str, says: str) -> None:
@@ -77,5 +77,18 @@ def test_a_log_that_cannot_be_used_is_refused_in_words(tmp_path: Path, name: str
 
 
 def test_a_log_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot read the access log"):
+    with pytest.raises(UserError, match="cannot read the log"):
         read_access_log(str(tmp_path / "log.csv"), tables=TABLES, default=DEFAULT)
+
+
+def test_the_longest_rebuild_of_each_pair_counts(tmp_path: Path) -> None:
+    log = tmp_path / "rebuilds.csv"
+    log.write_text("parent,child,seconds\nsales,old,12.5\nsales,/old/,30\nsales,nowhere,5\nold,sales,1\n")
+    assert read_latencies(str(log), tables=TABLES) == {(0, 2): 30.0, (2, 0): 1.0}
+
+
+@pytest.mark.parametrize("seconds", ["soon", "-1", "inf", "nan", ""])
+def test_times_that_are_none_are_refused(tmp_path: Path, seconds: str) -> None:
+    (tmp_path / "rebuilds.csv").write_text(f"parent,child,seconds\nsales,old,{seconds}\n")
+    with pytest.raises(UserError, match="no number from 0 up"):
+        read_latencies(str(tmp_path / "rebuilds.csv"), tables=TABLES)

@@ -1,4 +1,4 @@
-"""Who reads which table how often, from a log: CSV, JSON lines or Parquet with a table, a time and a kind.
+"""What logs say: who reads which table how often, and how long rebuilds took. CSV, JSON lines or Parquet.
 
 Reads by maintenance (privacy requests, scanners) are told from those of people by their kind. Readers that should
 not count at all, such as this tool, are left out by name.
@@ -7,7 +7,7 @@ not count at all, such as this tool, are left out by name.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from r2d2.errors import UserError
@@ -50,8 +50,30 @@ def read_access_log(
     }, sorted(unknown)
 
 
+def read_latencies(path: str, *, tables: Mapping[str, int]) -> dict[tuple[int, int], float]:
+    """By (parent, child), as numbers, the longest time that a rebuild took; names that are no table are passed over."""
+    import polars as pl
+
+    log = _read(path, ("parent", "child", "seconds"), "")
+    seconds = log["seconds"].cast(pl.Float64, strict=False)
+    if seconds.null_count() or not (seconds.is_finite() & (seconds >= 0)).all():
+        raise UserError(f"{path} has seconds that are no number from 0 up", hint="one line for each rebuild")
+    longest: dict[tuple[int, int], float] = {}
+    for parent, child, took in zip(log["parent"].to_list(), log["child"].to_list(), seconds.to_list(), strict=True):
+        pair = tables.get(str(parent).strip("/")), tables.get(str(child).strip("/"))
+        if pair[0] is not None and pair[1] is not None:
+            longest[pair[0], pair[1]] = max(took, longest.get((pair[0], pair[1]), 0.0))
+    return longest
+
+
 def _rows(path: str) -> pl.DataFrame:
     """The log with its times as datetimes."""
+    log = _read(path, _NEEDED, ", and may have kind (read or maintenance) and reader")
+    return log.with_columns(_times(log["time"], path))
+
+
+def _read(path: str, needed: Sequence[str], what: str) -> pl.DataFrame:
+    """A log with the columns it needs."""
     import polars as pl
 
     readers: dict[str, Callable[[str], pl.DataFrame]] = {
@@ -67,14 +89,11 @@ def _rows(path: str) -> pl.DataFrame:
     try:
         log = readers[ending](path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise UserError(f"cannot read the access log {path}: {str(error).partition(chr(10))[0]}") from error
-    missing = [name for name in _NEEDED if name not in log.columns]
+        raise UserError(f"cannot read the log {path}: {str(error).partition(chr(10))[0]}") from error
+    missing = [name for name in needed if name not in log.columns]
     if missing:
-        raise UserError(
-            f"the access log {path} has no column {missing[0]}",
-            hint="it needs table and time, and may have kind (read or maintenance) and reader",
-        )
-    return log.with_columns(_times(log["time"], path))
+        raise UserError(f"the log {path} has no column {missing[0]}", hint=f"it needs {', '.join(needed)}{what}")
+    return log
 
 
 def _times(column: pl.Series, path: str) -> pl.Series:
