@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.recipes import RecipeJobs
 from r2d2.lake.read_slice import deadly_slices, read_slice
+from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column, Token
+from r2d2.steps.infer_recipes import find_boxes
 
 
 def read_or_die(part: Mapping[str, Any], tokens: Iterable[Token]) -> Any:
@@ -40,6 +43,19 @@ def test_a_table_that_kills_its_reader_is_left_out_and_the_others_are_compared(s
     content = Content(lambda: spark, tables, Hashing(read_or_die, bytes(32)), find_by_name)
     counted, _ = content.compare([(0, 1), (1, 0), (0, 2)])
     assert counted == {(0, 1): (0, 0), (1, 0): (5, 5)}
+    assert content.failed == {2: ("killed", "")}
+
+
+def test_recipes_are_found_though_another_table_kills_its_reader(spark: Any, tmp_path: Path) -> None:
+    tables = [
+        write(tmp_path, "big", range(10)),
+        write(tmp_path, "same", range(10)),
+        write(tmp_path, "deadly", range(10)),
+    ]
+    content = Content(lambda: spark, tables, Hashing(read_or_die, bytes(32)), find_by_name)
+    every_row = Recipe(projection([Column(("x",), "int64")]))
+    outcomes = RecipeJobs(content, find_boxes).rebuild({(0, 1): every_row, (0, 2): every_row})
+    assert outcomes[0, 1].same and (0, 2) not in outcomes
     assert content.failed == {2: ("killed", "")}
 
 

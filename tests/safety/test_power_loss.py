@@ -15,7 +15,7 @@ import pytest
 
 from r2d2.errors import R2D2Error
 from r2d2.safety.moving import in_quarantine, move_durably
-from r2d2.safety.paths import JOURNAL
+from r2d2.safety.paths import JOURNAL, QUARANTINE, SAFETY, WORK
 from r2d2.safety.tables import below
 from tests.safety.hooked import Killed, count, kill_at
 from tests.safety.memory import Change, MemoryFiles
@@ -124,10 +124,10 @@ class Forgetful(MemoryFiles):
     "what, forgets, scenarios",
     [
         ("journal", lambda path: path == JOURNAL, SCENARIOS),
-        ("quarantine", lambda path: path == ".r2d2-safety/quarantine", SCENARIOS),
-        ("safety folder", lambda path: path == ".r2d2-safety", SCENARIOS),
+        ("quarantine", lambda path: path == QUARANTINE, SCENARIOS),
+        ("safety folder", lambda path: path == SAFETY, SCENARIOS),
         ("lake root", lambda path: path == "", SCENARIOS),
-        ("rebuilt files", lambda path: path.startswith(".r2d2-safety/work/"), SCENARIOS[5:6]),
+        ("rebuilt files", lambda path: path.startswith(f"{WORK}/"), SCENARIOS[5:6]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from r2d2.engine.beacon import Address, listen
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
-from r2d2.engine.failures import WORKER_DIED
+from r2d2.engine.failures import worker_died
 from r2d2.engine.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
 from r2d2.engine.tasks import run_tasks
 from r2d2.model.progress import Reading
@@ -229,7 +229,7 @@ class Content:
         try:
             return self._watched(pieces, job)
         except Exception as error:
-            if WORKER_DIED not in str(error.__cause__ or error):
+            if not worker_died(error):
                 raise
             deadly = self.find_deadly([piece["slice"] for piece in pieces])
             if not deadly:

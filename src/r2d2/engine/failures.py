@@ -14,6 +14,11 @@ _Sentence = Callable[["re.Match[str]"], tuple[str, str]]
 _PACKAGES = "install numpy, polars, pyarrow and pandas for the Python that the workers run; docs/operations.md says how"
 
 
+def worker_died(error: BaseException) -> bool:
+    """Whether what a job read killed a worker; Spark's own text may stand behind a sentence of ours."""
+    return WORKER_DIED in str(error.__cause__ or error)
+
+
 def in_words(error: BaseException) -> UserError | None:
     """The sentence for an error of Spark's, or None if it is not one that we know."""
     text = f"{type(error).__name__}: {error}"

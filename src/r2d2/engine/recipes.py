@@ -18,7 +18,7 @@ from typing import Any
 
 from r2d2.engine.content import BYTES_PER_TASK, Content
 from r2d2.engine.differ import differ_bundle
-from r2d2.engine.failures import WORKER_DIED
+from r2d2.engine.failures import worker_died
 from r2d2.engine.hash_slices import Piece
 from r2d2.engine.rebuild import distinct_bundle, rebuild_bundle
 from r2d2.engine.search_recipes import FindBoxes, search_bundle
@@ -175,7 +175,7 @@ class RecipeJobs:
         try:
             answers = self._run(pieces(), task, per_task)
         except Exception as error:
-            if WORKER_DIED not in str(error) or not self._find_deadly(pieces()):
+            if not worker_died(error) or not self._find_deadly(pieces()):
                 raise
             answers = self._run(pieces(), task, per_task)
         for answer in answers:
