@@ -90,6 +90,12 @@ def test_a_parent_of_something_deleted_stays(settings: Settings) -> None:
     assert "yesterday, which was deleted" in because(settings, "part", parents_of_deleted=pinned)
 
 
+def test_what_is_deleted_already_neither_goes_again_nor_rebuilds_anything(settings: Settings) -> None:
+    assert gone(settings, deleted=["part"]).keys() <= {"all", "copy"}
+    assert because(settings, "part", deleted=["part"]) == "it is deleted already"
+    assert gone(settings, deleted=["copy"]) == {"part": "all"}
+
+
 def test_a_table_that_others_depend_on_by_name_or_file_stays(settings: Settings) -> None:
     part = SCAN.tables[2]
     for changed, says in (

@@ -135,7 +135,11 @@ def _past(scan: Any) -> dict[str, Any]:
 
 
 def _as_arguments(past: PastDeletions) -> dict[str, Any]:
-    return {"measured_seconds": past.measured_seconds, "parents_of_deleted": past.parents_of_deleted}
+    return {
+        "measured_seconds": past.measured_seconds,
+        "parents_of_deleted": past.parents_of_deleted,
+        "deleted": past.deleted,
+    }
 
 
 @dataclass(frozen=True, slots=True)

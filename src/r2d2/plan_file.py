@@ -50,6 +50,7 @@ class PastDeletions:
 
     measured_seconds: Mapping[tuple[int, int], float]  # by (parent, child): how long the last drill took
     parents_of_deleted: Mapping[str, str]  # tables that must stay, and a deleted one that needs each
+    deleted: frozenset[str]  # tables of the scan that are gone already
 
 
 def lake_root(scan: Scan) -> str:
@@ -69,7 +70,7 @@ def lake_root(scan: Scan) -> str:
 def past_deletions(scan: Scan, files: Files) -> PastDeletions:
     """What the journal of the lake says, by the tables of a scan. Nothing is changed, and no lock is needed."""
     if files.stat(SAFETY) is None:
-        return PastDeletions({}, {})
+        return PastDeletions({}, {}, frozenset())
     number_at = {_below(table.location, files.root): number for number, table in enumerate(scan.tables)}
     registry = read_registry(files)
     seconds: dict[tuple[int, int], float] = {}
@@ -79,7 +80,8 @@ def past_deletions(scan: Scan, files: Files) -> PastDeletions:
             seconds[pair[0], pair[1]] = slot.drills[-1].seconds
     pinned = {slot.entry.parent.location: slot.entry.child.name for slot in registry.active}
     names = {scan.tables[number_at[at]].name: child for at, child in pinned.items() if at in number_at}
-    return PastDeletions(seconds, names)
+    away = {slot.entry.child.location for slot in registry.active}
+    return PastDeletions(seconds, names, frozenset(scan.tables[number_at[at]].name for at in away if at in number_at))
 
 
 def draft_plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log, read_latencies
@@ -47,13 +47,17 @@ def plan_lake(
     *,
     measured_seconds: Mapping[Pair, float] | None = None,
     parents_of_deleted: Mapping[str, str] | None = None,
+    deleted: Collection[str] = (),
     now_ns: int | None = None,
 ) -> Planned:
     """The deletions that cost least, for what the settings assume.
 
     *measured_seconds* come from drills. *parents_of_deleted* maps tables that something already deleted is rebuilt from
-    to one such table: they must stay.
+    to one such table: they must stay. *deleted* are tables of the scan that are gone: none of them goes again, and
+    nothing is rebuilt from one.
     """
+    gone = {scan.number_of[name] for name in deleted}
+    recipes = {pair: NoRecipe("its parent is deleted") if pair[0] in gone else known for pair, known in recipes.items()}
     usage, notes = _usage(scan, settings)
     terms = Terms(
         prices=load_prices(settings.prices),
@@ -64,7 +68,8 @@ def plan_lake(
         measured_seconds=_logged_seconds(scan, settings) | dict(measured_seconds or {}),
     )
     guards = _Guards(scan, settings, parents_of_deleted or {}, now_ns or time.time_ns())
-    priced = price_edges(scan, recipes=recipes, terms=terms, must_keep=guards.must_keep())
+    must_keep = guards.must_keep() | dict.fromkeys(gone, "it is deleted already")
+    priced = price_edges(scan, recipes=recipes, terms=terms, must_keep=must_keep)
     choice = choose_deletions(priced.graph, time_limit_seconds=settings.solver_seconds)
     proposal = propose(scan, priced=priced, choice=choice, recipes=recipes, terms=terms)
     return Planned(proposal, priced, choice, terms, (*notes, *guards.unused()))

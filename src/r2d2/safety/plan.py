@@ -144,7 +144,9 @@ def read_plan(path: str) -> Plan:
         with open(path, "rb") as file:
             return parse_plan(file.read())
     except OSError as error:
-        raise Refused(f"cannot read the plan {path} ({error.strerror or error})") from error
+        raise Refused(
+            f"cannot read the plan {path} ({error.strerror or error})", hint="`r2d2 plan --out FILE` writes one"
+        ) from error
 
 
 def parse_plan(content: bytes) -> Plan:
