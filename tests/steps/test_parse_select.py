@@ -83,7 +83,7 @@ VALUES = {
 @given(predicates(ALL_KINDS), st.fixed_dictionaries(VALUES))
 def test_the_text_that_people_read_can_be_given_back(predicate: Predicate, row: dict) -> None:  # type: ignore[type-arg]
     shown = to_sql(predicate)
-    if "IN ()" in shown or any(c in shown for c in "\x00") or "1E+40" in shown:
+    if "IN ()" in shown or "\x00" in shown:
         return  # these have no SQL
     recipe = parse(recipe_sql(Recipe(projection(CHILD), predicate), "sales/2024"))
     assert keeps(recipe.where or And(()), row) is keeps(predicate, row)

@@ -172,6 +172,7 @@ _SQL: dict[str, Callable[[Literal], str]] = {
     "timestamp": lambda literal: f"TIMESTAMP '{to_text(literal).replace('T', ' ')}'",
     "timestamp with zone": lambda literal: f"TIMESTAMP '{to_text(literal).replace('T', ' ')}'",
     "float": lambda literal: _float_sql(float(literal.value)),
+    "decimal": lambda literal: format(Decimal(literal.value), "f"),  # type: ignore[arg-type]  # 1E-20 would be a float
 }
 
 
