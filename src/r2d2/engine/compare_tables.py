@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 GROUP_BYTES = 48 << 20  # hashes that may meet in one group; some copies of them are made there
+GROUPS = 8
 BATCH_BYTES = 16 << 20
 _BLOCKS = "projection int, part int, table int, block binary"
 _COUNTS = "counts binary, note string"
@@ -52,7 +53,7 @@ def compare_tables(
         with exchange_folder(spark) as folder:
             packing = reporting(_pack(hashing, folder), report_to)
             blocks = work.mapInArrow(travelling(spark, packing), _BLOCKS)
-            groups = blocks.repartition(2 * cores, "projection", "part").groupBy("projection", "part")
+            groups = blocks.repartition(GROUPS * cores, "projection", "part").groupBy("projection", "part")
             return groups.applyInArrow(travelling(spark, _count(edges)), _COUNTS).collect()
 
     counts = run_job(spark, run)

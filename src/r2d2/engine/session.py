@@ -42,6 +42,7 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = fatal
 """
 _FAIR_POOL = '<allocations><pool name="default"><schedulingMode>FAIR</schedulingMode></pool></allocations>'
+_SOCKET_FOLDER_LENGTH = 60  # the system's limit for a socket's whole path is 104 to 108; PySpark's names take 42
 _START = "what stands above this line, if anything, was said by Spark; docs/operations.md says what a cluster needs"
 
 
@@ -154,7 +155,16 @@ def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, s
     if settings.class_archive:
         options += archive_options(java)
     there = _on_a_cluster(settings, scratch)
-    here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    here = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.python.daemon.module": "r2d2.engine.worker_daemon",
+    }
+    if len(str(scratch)) < _SOCKET_FOLDER_LENGTH:
+        here |= {
+            "spark.python.unix.domain.socket.enabled": "true",  # a task over TCP waits 20 ms for acknowledgements
+            "spark.python.unix.domain.socket.dir": str(scratch),
+        }
     return (here if local else there) | {
         "spark.ui.enabled": "false",  # it is open to all and can kill jobs (HAZARDS 37)
         "spark.ui.showConsoleProgress": "false",

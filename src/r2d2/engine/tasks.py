@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Task = Callable[[Any], Iterable[str]]  # from a bundle's pieces to the answers about them
 Weight = Callable[[Any], float]
 
+LEAST_PER_CORE, MOST_PER_CORE = 8, 32  # tasks of a job
+
 
 def run_tasks(
     spark: SparkSession,
@@ -48,9 +50,10 @@ def run_tasks(
 
 
 def bundles_of(pieces: Sequence[Any], *, cores: int, weight: Weight, per_task: float) -> list[tuple[int, str]]:
-    """The pieces in numbered bundles of about *per_task* weight: as many as cores at least, four times that at most."""
+    """The pieces in numbered bundles of about *per_task* weight: some for each core, so that no core waits long."""
     wanted = sum(map(weight, pieces)) / per_task
-    bundles = pack(pieces, weight=weight, bundles=min(len(pieces), round(min(4 * cores, max(cores, wanted)))))
+    number = round(min(MOST_PER_CORE * cores, max(LEAST_PER_CORE * cores, wanted)))
+    bundles = pack(pieces, weight=weight, bundles=min(len(pieces), number))
     return [(number, json.dumps(bundle)) for number, bundle in enumerate(bundles)]
 
 
