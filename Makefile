@@ -52,6 +52,10 @@ demo: $(RUN_STAMP) ## make a small lake, find what is contained in what, show it
 test: $(DEV_STAMP) ## all tests
 	@$(BIN)/python -m pytest
 
+.PHONY: test-random
+test-random: $(DEV_STAMP) ## all tests, with other random examples each time
+	@RANDOM_EXAMPLES=yes $(BIN)/python -m pytest
+
 .PHONY: test-fast
 test-fast: $(DEV_STAMP) ## the tests that start no JVM
 	@$(BIN)/python -m pytest -m "not spark"
@@ -101,15 +105,15 @@ bench-update: $(DEV_STAMP) ## an update against a scan from scratch: seconds and
 
 .PHONY: torture-update
 torture-update: $(DEV_STAMP) ## 5,000 random sequences of changes: an update is what a scan is (an hour)
-	@TORTURE_UPDATES=5000 $(BIN)/python -m pytest tests/test_updates.py
+	@RANDOM_EXAMPLES=yes TORTURE_UPDATES=5000 $(BIN)/python -m pytest tests/test_updates.py
 
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
-	@TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
+	@RANDOM_EXAMPLES=yes TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
 .PHONY: torture-safety
 torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of power, long random stories (an hour or two)
-	@SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
+	@RANDOM_EXAMPLES=yes SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
 	  $(BIN)/python -m pytest tests/safety
 
 .PHONY: torture-soak

@@ -73,6 +73,26 @@ print([version(number) for number in ("1", "2", "2", "1")])
     assert run_in(bare_python, tmp_path, code, tmp_path / "install").strip() == "[1, 2, 2, 1]"
 
 
+def test_archives_on_a_workers_path_are_not_read_again_at_every_task(bare_python: str, tmp_path: Path) -> None:
+    code = """
+import importlib, json, os, pickle, sys, zipfile, zlib
+with zipfile.ZipFile("lib.zip", "w") as archive:
+    archive.writestr("inside.py", "there = True")
+sys.path.insert(0, os.path.abspath("lib.zip"))
+import inside
+pickle.load(open(sys.argv[1], "rb"))("1", zlib.compress(json.dumps({"r2d2": [True, ""]}).encode()))
+os.remove("lib.zip")
+importlib.invalidate_caches()  # forgets an archive that it cannot read
+finder = sys.path_importer_cache[os.path.abspath("lib.zip")]
+print(finder.find_spec("inside") is not None)
+"""
+    from r2d2.engine import travel
+
+    cloudpickle.register_pickle_by_value(travel)
+    (tmp_path / "install").write_bytes(cloudpickle.dumps(travel.install))
+    assert run_in(bare_python, tmp_path, code, tmp_path / "install").strip() == "True"
+
+
 def test_every_module_travels_and_they_are_not_much_to_carry() -> None:
     import zlib
 

@@ -90,8 +90,12 @@ def install(fingerprint: str, packed: bytes) -> None:
     import importlib.util
     import json
     import sys
+    import zipimport
     import zlib
 
+    for finder in sys.path_importer_cache.values():
+        if isinstance(finder, zipimport.zipimporter):  # PySpark makes each task read its archives' directories again
+            finder.invalidate_caches = lambda: None  # type: ignore[method-assign]
     if fingerprint in [getattr(finder, "r2d2_fingerprint", None) for finder in sys.meta_path]:
         return
     modules = json.loads(zlib.decompress(packed))
