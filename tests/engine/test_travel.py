@@ -81,10 +81,10 @@ with zipfile.ZipFile("lib.zip", "w") as archive:
 sys.path.insert(0, os.path.abspath("lib.zip"))
 import inside
 pickle.load(open(sys.argv[1], "rb"))("1", zlib.compress(json.dumps({"r2d2": [True, ""]}).encode()))
-os.remove("lib.zip")
-importlib.invalidate_caches()  # forgets an archive that it cannot read
-finder = sys.path_importer_cache[os.path.abspath("lib.zip")]
-print(finder.find_spec("inside") is not None)
+with zipfile.ZipFile("lib.zip", "a") as archive:
+    archive.writestr("later.py", "there = True")
+importlib.invalidate_caches()
+print(sys.path_importer_cache[os.path.abspath("lib.zip")].find_spec("later") is None)
 """
     from r2d2.engine import travel
 
