@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal
 from r2d2.model.native import settled
-from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate
+from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate, apply_operator
 from r2d2.model.schema import Token, kind_of, spell
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Column:
             return self._same(answer)
         if self._is_float and answer[1] == 0:
             return self._compared_with_zero(*answer)
-        return _apply(answer[0], self._values, self._constant(answer[1]))
+        return apply_operator(answer[0], self._values, self._constant(answer[1]))
 
     def _compared_with_zero(self, operator: str, zero: Any) -> pl.Expr:
         """-0.0 lies below 0.0; Polars calls them equal. 1 / -0.0 is negative."""
@@ -96,7 +96,7 @@ class _Column:
             .then(0)
             .otherwise(1)
         )
-        return _apply(operator, place, pl.lit(0 if math.copysign(1, zero) < 0 else 1))
+        return apply_operator(operator, place, pl.lit(0 if math.copysign(1, zero) < 0 else 1))
 
     def _same(self, answer: bool | None) -> pl.Expr:
         """The same for every value; unknown for NULL."""
@@ -113,21 +113,6 @@ class _Column:
         if isinstance(self._dtype, pl.Datetime | pl.Date):
             return pl.lit(value, dtype=pl.Int32 if self._dtype == pl.Date else pl.Int64).cast(self._dtype)
         return pl.lit(value, dtype=pl.Float64 if self._is_float else self._dtype)
-
-
-def _apply(operator: str, values: pl.Expr, constant: pl.Expr) -> pl.Expr:
-    match operator:
-        case "=":
-            return values == constant
-        case "<>":
-            return values != constant
-        case "<":
-            return values < constant
-        case "<=":
-            return values <= constant
-        case ">":
-            return values > constant
-    return values >= constant
 
 
 def type_name_of(dtype: pl.DataType) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal, from_text, to_text
 from r2d2.model.native import settled
-from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate
+from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate, apply_operator
 from r2d2.model.schema import Token, kind_of, spell
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _Compared:
             return self._same(answer)
         if self._is_float and answer[1] == 0:
             return self._compared_with_zero(*answer)
-        return _apply(answer[0], self._values, self._constant(answer[1]))
+        return apply_operator(answer[0], self._values, self._constant(answer[1]))
 
     def _compared_with_zero(self, operator: str, zero: Any) -> Column:
         """-0.0 lies below 0.0; Spark calls them equal, but prints them differently."""
@@ -121,7 +121,7 @@ class _Compared:
             .when(self._values.cast("string").startswith("-"), 0)
             .otherwise(1)
         )
-        return _apply(operator, place, F.lit(0 if str(zero).startswith("-") else 1))
+        return apply_operator(operator, place, F.lit(0 if str(zero).startswith("-") else 1))
 
     def _same(self, answer: bool | None) -> Column:
         """The same for every value; unknown for NULL."""
@@ -155,18 +155,3 @@ def _local(microseconds: int) -> str:
         raise TableError(f"Spark cannot be asked for the time {text}")
     assert from_text("timestamp", text).value == microseconds * 1000
     return text
-
-
-def _apply(operator: str, values: Column, constant: Column) -> Column:
-    match operator:
-        case "=":
-            return values == constant
-        case "<>":
-            return values != constant
-        case "<":
-            return values < constant
-        case "<=":
-            return values <= constant
-        case ">":
-            return values > constant
-    return values >= constant

@@ -5,16 +5,30 @@ A comparison with NULL is unknown; AND, OR and NOT follow three-valued logic; a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from r2d2.model.literal import Literal, from_text, order, to_text
 from r2d2.model.schema import Token, kind_of, spell
 
-OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 DEEPEST = 50
-_HOLDS = {"=": (0,), "<>": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+Values = TypeVar("Values")
+
+
+def apply_operator(sign: str, values: Values, constant: Values) -> Values:
+    """The comparison on whatever has Python's operators: the columns of an engine."""
+    compared: Values = OPERATORS[sign](values, constant)
+    return compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +115,8 @@ def truth(predicate: Predicate, row: Mapping[Token, Literal | None]) -> bool | N
 
 def _holds(leaf: Compare | Between | OneOf, value: Literal) -> bool:
     match leaf:
-        case Compare(_, operator, literal):
-            return order(value, literal) in _HOLDS[operator]
+        case Compare(_, sign, literal):
+            return bool(OPERATORS[sign](order(value, literal), 0))
         case Between(_, low, high):
             return order(value, low) >= 0 and order(value, high) <= 0
     return any(order(value, literal) == 0 for literal in leaf.literals)
@@ -168,8 +182,8 @@ def to_sql(predicate: Predicate) -> str:
             return f"NOT {_grouped(part)}"
         case IsNull(column):
             return f"{spell(column)} IS NULL"
-        case Compare(column, operator, literal):
-            return f"{spell(column)} {operator} {literal}"
+        case Compare(column, sign, literal):
+            return f"{spell(column)} {sign} {literal}"
         case Between(column, low, high):
             return f"{spell(column)} BETWEEN {low} AND {high}"
     listed = ", ".join(map(str, predicate.literals))
@@ -191,8 +205,8 @@ def to_json(predicate: Predicate) -> dict[str, Any]:
             return {"not": to_json(part)}
         case IsNull(column):
             return {"column": list(column), "is_null": True}
-        case Compare(column, operator, literal):
-            return {"column": list(column), "is": operator, "value": _literal_json(literal)}
+        case Compare(column, sign, literal):
+            return {"column": list(column), "is": sign, "value": _literal_json(literal)}
         case Between(column, low, high):
             return {"column": list(column), "between": [_literal_json(low), _literal_json(high)]}
     return {"column": list(predicate.column), "in": [_literal_json(literal) for literal in predicate.literals]}
@@ -213,8 +227,8 @@ def from_json(data: Any, depth: int = 0) -> Predicate:
             return Not(from_json(part, depth + 1))
         case {"column": column, "is_null": True, **rest} if not rest:
             return IsNull(token_from_json(column))
-        case {"column": column, "is": str(operator), "value": value, **rest} if not rest:
-            return Compare(token_from_json(column), operator, _literal(value))
+        case {"column": column, "is": str(sign), "value": value, **rest} if not rest:
+            return Compare(token_from_json(column), sign, _literal(value))
         case {"column": column, "between": [low, high], **rest} if not rest:
             return Between(token_from_json(column), _literal(low), _literal(high))
         case {"column": column, "in": [*values], **rest} if not rest:
