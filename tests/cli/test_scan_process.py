@@ -69,7 +69,7 @@ def test_ctrl_c_ends_it_with_130_and_leaves_the_state_as_it_was(
     save(state, plain_scan())
     (state / "lock").touch()
     before = everything_in(state)
-    sign = "org.apache.spark.deploy.SparkSubmit" if moment == "while Spark starts" else "pyspark.daemon"
+    sign = "org.apache.spark.deploy.SparkSubmit" if moment == "while Spark starts" else "pyspark.worker"
     with running(tmp_path, "scan", big_lake, "--state", state, *SMALL) as process:
         wait_for(lambda: process.poll() is not None or any(sign in line for line in processes(process.pid).values()))
         if moment == "in the middle of a job":

@@ -192,4 +192,4 @@ def test_whatever_ends_an_update_the_graph_before_it_stays(
 
 
 def _has_worker(process: int) -> bool:
-    return any("pyspark.daemon" in line for line in processes(process).values())
+    return any("pyspark.worker" in line for line in processes(process).values())
