@@ -19,11 +19,7 @@ NEEDED = ("numpy", "pyarrow", "pandas", "r2d2.engine.hash_slices", "r2d2.engine.
 
 
 def without_archives(path: list[str]) -> list[str]:
-    """The path without what Spark put there for machines that have no PySpark; as it is if this is one.
-
-    >>> without_archives(["/spark/python/lib/pyspark.zip", "/site-packages"])
-    ['/site-packages']
-    """
+    """The path without what Spark put there for machines that have no PySpark; as it is if this is one."""
     lean = [entry for entry in path if not entry.endswith((".zip", ".jar"))]
     return lean if importlib.machinery.PathFinder.find_spec("pyspark", lean) else path
 
