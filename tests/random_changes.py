@@ -1,4 +1,7 @@
-"""What people and jobs do to a lake: add, append, rewrite, drop columns, remove rows, rename, delete, damage."""
+"""What people and jobs do to a lake: add, append, rewrite, drop columns, remove rows, rename, delete, damage.
+
+Some tables are partitioned by folders `key=value`; some are put away on purpose and brought back.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,13 +19,20 @@ import pyarrow.parquet as pq
 from tests import random_lakes as tables
 
 FIRST_TIME_NS = 1_600_000_000_123_456_789
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class ChangingLake:
-    """A folder of tables that changes at random; the time of its files moves on with each change."""
+    """A folder of tables that changes at random; the time of its files moves on with each change.
 
-    def __init__(self, folder: Path, rng: random.Random, *, seed: int = 0) -> None:
+    With a folder *aside*, tables are put away there and brought back, too.
+    """
+
+    def __init__(self, folder: Path, rng: random.Random, *, seed: int = 0, aside: Path | None = None) -> None:
         self.folder = folder
+        self.aside = aside
+        self._values: dict[tuple[str, str], Any] = {}  # by column and folder name: the value
+        self._types: dict[str, pa.DataType] = {}
         self.rng = rng
         self.seed = seed
         self._made: list[pa.Table] = []  # contents to make others of
@@ -54,6 +66,11 @@ class ChangingLake:
             self.share_a_file,
             self.nest,
         ]
+        steps += [self.drop_partition, self.move_partition]
+        if self.aside:
+            steps += [self.put_away] * 3
+            if any(self.aside.iterdir()):
+                steps += [self.bring_back] * 4 + [self.rebuild] * 2
         step = self.rng.choice(steps)
         step()
         return step.__name__
@@ -93,9 +110,43 @@ class ChangingLake:
             self._rewrite(table, content.drop_columns([self.rng.choice(content.column_names)]))
 
     def remove_file(self) -> None:
-        files = sorted(self._any().glob("*.parquet"))
+        files = _files(self._any())
         if len(files) > 1:
             self.rng.choice(files).unlink()
+
+    def drop_partition(self) -> None:
+        """What a retention job does: one folder less."""
+        partitions = self._partitions()
+        if len(partitions) > 1:
+            shutil.rmtree(self.rng.choice(partitions))
+
+    def move_partition(self) -> None:
+        """The same files say something else from now on."""
+        partitions = self._partitions()
+        if len(partitions) > 1:
+            one = self.rng.choice(partitions)
+            key = one.name.partition("=")[0]
+            one.rename(one.with_name(f"{key}={self.rng.choice(['7', 'x', NO_VALUE])}{self._next()}"))
+
+    def put_away(self) -> None:
+        """As deleting on purpose does: the table is kept elsewhere, whole."""
+        assert self.aside
+        table = self._any()
+        if len(self.names) > 2 and not (self.aside / table.name).exists():
+            table.rename(self.aside / table.name)
+
+    def bring_back(self) -> None:
+        """The same files at their old place."""
+        for table in self._away():
+            table.rename(self.folder / table.name)
+
+    def rebuild(self) -> None:
+        """The same rows at their old place, in other files."""
+        for table in self._away():
+            content = self._read(table)
+            if content is not None:
+                shutil.rmtree(table)
+                self._write(table.name, content)
 
     def remove_rows(self) -> None:
         table = self._any()
@@ -121,7 +172,7 @@ class ChangingLake:
 
     def damage(self) -> None:
         """A footer cut off, or rows that cannot be read."""
-        file = self.rng.choice(sorted(self._any().glob("*.parquet")))
+        file = self.rng.choice(_files(self._any()))
         content = bytearray(file.read_bytes())
         if self.rng.random() < 0.5:
             del content[-6:]
@@ -134,15 +185,16 @@ class ChangingLake:
         """A table with a file of another one: a hard link."""
         one, other = self._any(), self._any()
         if one != other:
-            os.link(self.rng.choice(sorted(one.glob("*.parquet"))), other / f"part-{self._next()}.parquet")
+            os.link(self.rng.choice(_files(one)), other / f"part-{self._next()}.parquet")
 
     def nest(self) -> None:
         """Another name for a whole table, or a copy that sorts first."""
         table = self._any()
         into = self.folder / f"{self.rng.choice(['a', 'z'])}{self._next()}"
         into.mkdir()
-        for file in table.glob("*.parquet"):
-            os.link(file, into / file.name)
+        for file in _files(table):
+            (into / file.relative_to(table)).parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, into / file.relative_to(table))
 
     def _content(self) -> pa.Table:
         if self._made and self.rng.random() < 0.8:
@@ -165,8 +217,7 @@ class ChangingLake:
     def _read(self, table: Path) -> pa.Table | None:
         """All rows, where the files can be read and have one schema."""
         try:
-            parts = [pq.ParquetFile(file).read() for file in sorted(table.glob("*.parquet"))]
-            return pa.concat_tables(parts)
+            return pa.concat_tables([self._with_partition(pq.ParquetFile(file).read(), file) for file in _files(table)])
         except (pa.ArrowException, OSError):
             return None
 
@@ -176,11 +227,50 @@ class ChangingLake:
 
     def _write(self, name: str, content: pa.Table) -> None:
         (self.folder / name).mkdir(parents=True)
+        keys = [field.name for field in content.schema if _can_be_a_folder(field.type)]
+        if keys and content.num_rows and content.num_columns > 1 and self.rng.random() < 0.4:
+            self._write_partitions(self.folder / name, content, self.rng.choice(keys))
+            return
         cuts = sorted(self.rng.randint(0, content.num_rows) for _ in range(self.rng.randint(0, 2)))
         for first, last in zip([0, *cuts], [*cuts, content.num_rows], strict=True):
             self._part(self.folder / name, content.slice(first, last - first))
 
+    def _write_partitions(self, table: Path, content: pa.Table, key: str) -> None:
+        self._types.setdefault(key, content.schema.field(key).type)
+        rows: dict[str, list[int]] = {}
+        for row, value in enumerate(content.column(key).to_pylist()):
+            text = NO_VALUE if value is None else quote(str(value), safe=" ")
+            self._values[key, text] = value
+            rows.setdefault(text, []).append(row)
+        for text, places in rows.items():
+            folder = table / f"{key}={text}"
+            folder.mkdir(exist_ok=True)
+            part = content.take(pa.array(places, pa.int64())).drop_columns([key])
+            pq.write_table(part, folder / f"part-{self._next()}.parquet", compression="zstd")
+        self._stamp()
+
+    def _with_partition(self, rows: pa.Table, file: Path) -> pa.Table:
+        key, is_partition, text = file.parent.name.partition("=")
+        if not is_partition:
+            return rows
+        value = self._values.get((key, text))
+        column = pa.array([value] * rows.num_rows, self._types[key])
+        return rows.append_column(key, column)
+
+    def _partitions(self) -> list[Path]:
+        return sorted(path for path in self._any().iterdir() if "=" in path.name)
+
+    def _away(self) -> list[Path]:
+        """One of the tables that were put away and whose place is free; none if there is none."""
+        assert self.aside
+        away = sorted(table for table in self.aside.iterdir() if not (self.folder / table.name).exists())
+        return [self.rng.choice(away)] if away else []
+
     def _part(self, table: Path, content: pa.Table) -> None:
+        keys = {path.name.partition("=")[0] for path in table.iterdir() if "=" in path.name}
+        if keys and keys <= set(content.column_names) and content.num_columns > 1 and self.rng.random() < 0.95:
+            self._write_partitions(table, content, min(keys))
+            return
         pq.write_table(content, table / f"part-{self._next()}.parquet", compression="zstd")
         self._stamp()
 
@@ -191,3 +281,11 @@ class ChangingLake:
                 self._files += 1
                 time = FIRST_TIME_NS + self._files * 1_000_000_007
                 os.utime(file, ns=(time, time))
+
+
+def _files(table: Path) -> list[Path]:
+    return sorted(table.rglob("*.parquet"))
+
+
+def _can_be_a_folder(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date32(kind)

@@ -27,14 +27,18 @@ ALLOWED = {
     "state": {"model", "errors", "settings"},
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
-    "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"},
-    "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"},
+    "absent": {"model", "errors", "safety"},
+    "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"}
+    | {"absent"},
+    "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"}
+    | {"absent"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},
     "prices": {"model", "errors"},
     "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
-    "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
-    "plan_file": {"model", "errors", "engine", "safety", "planning"},
-    "deleting": {"model", "errors", "settings", "engine", "safety", "state", "recipe_book", "planning", "plan_file"},
+    "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api", "absent"},
+    "plan_file": {"model", "errors", "engine", "safety", "planning", "absent"},
+    "deleting": {"model", "errors", "settings", "steps", "engine", "safety", "state", "recipe_book", "planning"}
+    | {"plan_file", "absent"},
     "cli": None,  # anything
     "web": None,
     "__init__": {"api"},

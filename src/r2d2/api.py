@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from r2d2.absent import absent_tables, with_absent
 from r2d2.engine.beacon import listen
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
@@ -37,6 +38,7 @@ from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
 from r2d2.steps.infer_recipes import NoRecipe
+from r2d2.steps.leave_out_absent import leave_out_absent
 from r2d2.updating import Update, as_scanned
 from r2d2.updating import update as update_scan
 
@@ -56,8 +58,13 @@ class Lake:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the tables."""
-        return tuple(table.name for table in self.scan.tables)
+        """The names of the tables that are there."""
+        return tuple(table.name for table in self.scan.tables if table.name not in self.scan.absent)
+
+    @property
+    def deleted(self) -> Mapping[str, str]:
+        """Tables that were deleted and are to be rebuilt, with what can be said of each; their edges still stand."""
+        return {name: known.says for name, known in self.scan.absent.items()}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -100,7 +107,7 @@ def update(state: str | Path = ".r2d2", *, spark: SparkSession | None = None, **
 
 def open_state(state: str | Path = ".r2d2") -> Lake:
     """The lake as the newest scan in *state* saw it."""
-    return Lake(StateStore(state).load())
+    return Lake(with_absent(StateStore(state).load()))
 
 
 def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = False) -> Explanation:
@@ -111,6 +118,7 @@ def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = Fal
         return explanation
     p, c = scan.number_of[explanation.parent], scan.number_of[explanation.child]
     for number in (p, c):
+        refuse_absent(scan, scan.tables[number].name)
         _refuse_if_changed(scan.tables[number])
     held, wanted = (_table_content(scan.tables[number], scan.profiles[number], scan) for number in (p, c))
     columns = compared_columns(scan, p, c)
@@ -119,6 +127,15 @@ def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = Fal
     row = find_missing_row(parent=held, child=wanted, tokens=tokens, hashing=hashing) or {}
     values = tuple((str(column), row[column.token]) for column in columns) if row else ()
     return replace(explanation, missing_row=MissingRow(values))
+
+
+def refuse_absent(scan: Scan, *tables: str) -> None:
+    """What is deleted cannot be read."""
+    for table in tables:
+        if table in scan.absent:
+            raise UserError(
+                f"{table} is {scan.absent[table].says}", hint=f"`r2d2 restore {table}` brings it back first"
+            )
 
 
 def _refuse_if_changed(table: Table) -> None:
@@ -172,11 +189,10 @@ def update_lake(
     *,
     spark: SparkSession | None = None,
     progress: Progress = silent,
-    rebuildable: Iterable[str] = (),
 ) -> Update:
     """Bring the newest scan in the state folder up to date and keep the result there, if anything changed.
 
-    *rebuildable* are tables that were deleted on purpose and stay in the graph.
+    Tables that were deleted here and are to be rebuilt stay in the graph.
     """
     store = StateStore(settings.state)
     store.newest  # noqa: B018 - an error if there is no scan, before anything is written
@@ -184,7 +200,8 @@ def update_lake(
         old = store.load()
         settings = as_scanned(settings, old)
         tools = lake_tools(session, store.key(), shown=progress is not silent)
-        done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=list(rebuildable))
+        away = absent_tables(old)
+        done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=away)
         if not done.is_news:
             return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0))
         found = replace(done.scan, session_seconds=session.seconds)
@@ -203,7 +220,10 @@ def infer_recipes(
     *only* names the edges that are wanted; without, all proven ones are tried, with the smallest parents of each child.
     """
     settings = settings or load_settings()
-    pairs = None if only is None else [(find_table(scan, parent), find_table(scan, child)) for parent, child in only]
+    wanted = None if only is None else [(_readable(scan, parent), _readable(scan, child)) for parent, child in only]
+    scan = leave_out_absent(scan)
+    number = scan.number_of
+    pairs = None if wanted is None else [(number[parent], number[child]) for parent, child in wanted]
     with LazySession(settings, spark) as session:
         found = step.infer_recipes(
             scan,
@@ -213,6 +233,13 @@ def infer_recipes(
             only=pairs,
         )
     return {(scan.tables[p].name, scan.tables[c].name): answer for (p, c), answer in found.items()}
+
+
+def _readable(scan: Scan, name: str) -> str:
+    """The proper name of a table that is there."""
+    table = scan.tables[find_table(scan, name)].name
+    refuse_absent(scan, table)
+    return table
 
 
 def try_recipe(
@@ -227,7 +254,9 @@ def try_recipe(
 ) -> Difference:
     """How the rows that a recipe makes of *parent* differ from *child*; with some *examples*, values and all."""
     settings = settings or load_settings()
-    pair = find_table(scan, parent), find_table(scan, child)
+    names = _readable(scan, parent), _readable(scan, child)
+    scan = leave_out_absent(scan)
+    pair = scan.number_of[names[0]], scan.number_of[names[1]]
     rows = scan.profiles[pair[1]].rows
     with LazySession(settings, spark) as session:
         jobs = _recipe_jobs(scan, settings, session)

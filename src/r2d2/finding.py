@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from r2d2.absent import with_absent
 from r2d2.api import changed_since, lake_tools
 from r2d2.engine.session import LazySession
 from r2d2.errors import UserError
@@ -20,6 +21,7 @@ from r2d2.pipeline import Meter, Progress, Tools, sampled_rows, silent
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from r2d2.steps.find_similar import Sampled, Similar, compatible_pairs, find_similar
+from r2d2.steps.leave_out_absent import leave_out_absent
 from r2d2.steps.update_graph import proven_edges
 from r2d2.steps.verify_containment import Missing
 from r2d2.updating import as_scanned
@@ -66,7 +68,7 @@ def find_in_lake(
 ) -> Finding:
     """Hold the table at *path* against the newest scan in the state folder, which stays as it is."""
     store = StateStore(settings.state)
-    scan = store.load()
+    scan = leave_out_absent(with_absent(store.load()))
     settings = as_scanned(settings, scan)
     with LazySession(settings, spark) as session:
         tools = lake_tools(session, store.key(), shown=progress is not silent)

@@ -22,7 +22,7 @@ from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph, SchemaOperati
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.schema import Column, Schema
-from r2d2.model.table import DataFile, Problem, Table
+from r2d2.model.table import Absent, DataFile, Problem, Table
 from r2d2.model.values import from_text, show, to_text
 
 Row = tuple[Any, ...]  # one row of a file, in the order of its schema
@@ -110,6 +110,7 @@ def write_scan(scan: Scan, folder: Path) -> None:
         "listed_ns": scan.listed_ns,
         "bytes_read": scan.bytes_read,
         "since_runs": scan.since_runs,
+        "absent": {name: asdict(known) for name, known in scan.absent.items()},
     }
     (folder / "run.json").write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
 
@@ -158,6 +159,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         listed_ns=summary.get("listed_ns", 0),
         bytes_read=summary.get("bytes_read", 0),
         since_runs=tuple(summary.get("since_runs", ())),
+        absent={name: Absent(**known) for name, known in summary.get("absent", {}).items()},
         since=_read_arrays(folder, "since")[0] if (folder / "since.parquet").exists() else array("I"),
     )
 
