@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from tests import random_lakes as tables
 
 FIRST_TIME_NS = 1_600_000_000_123_456_789
+STEADY = "steady"
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -31,19 +32,19 @@ class ChangingLake:
     def __init__(self, folder: Path, rng: random.Random, *, seed: int = 0, aside: Path | None = None) -> None:
         self.folder = folder
         self.aside = aside
-        self._values: dict[tuple[str, str], Any] = {}  # by column and folder name: the value
-        self._types: dict[str, pa.DataType] = {}
+        self._values: dict[tuple[str, str], tuple[Any, pa.DataType]] = {}  # by column and folder name
         self.rng = rng
         self.seed = seed
         self._made: list[pa.Table] = []  # contents to make others of
         self._files = 0
         self._names = 0
+        self._write(STEADY, pa.table({f"steady.{seed}": [1, 2]}))  # so that there is a table, whatever happens
         for _ in range(rng.randint(2, 4)):
             self.add()
 
     @property
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.folder.iterdir())
+        return sorted(path.name for path in self.folder.iterdir() if path.name != STEADY)
 
     def change(self) -> str:
         """Do something; its name."""
@@ -227,7 +228,7 @@ class ChangingLake:
 
     def _write(self, name: str, content: pa.Table) -> None:
         (self.folder / name).mkdir(parents=True)
-        keys = [field.name for field in content.schema if _can_be_a_folder(field.type)]
+        keys = [name for name in content.column_names if _can_be_folders(content.column(name))]
         if keys and content.num_rows and content.num_columns > 1 and self.rng.random() < 0.4:
             self._write_partitions(self.folder / name, content, self.rng.choice(keys))
             return
@@ -236,11 +237,10 @@ class ChangingLake:
             self._part(self.folder / name, content.slice(first, last - first))
 
     def _write_partitions(self, table: Path, content: pa.Table, key: str) -> None:
-        self._types.setdefault(key, content.schema.field(key).type)
         rows: dict[str, list[int]] = {}
         for row, value in enumerate(content.column(key).to_pylist()):
             text = NO_VALUE if value is None else quote(str(value), safe=" ")
-            self._values[key, text] = value
+            self._values[key, text] = value, content.schema.field(key).type
             rows.setdefault(text, []).append(row)
         for text, places in rows.items():
             folder = table / f"{key}={text}"
@@ -253,8 +253,8 @@ class ChangingLake:
         key, is_partition, text = file.parent.name.partition("=")
         if not is_partition:
             return rows
-        value = self._values.get((key, text))
-        column = pa.array([value] * rows.num_rows, self._types[key])
+        value, kind = self._values.get((key, text), (None, pa.string()))
+        column = pa.array([value] * rows.num_rows, kind)
         return rows.append_column(key, column)
 
     def _partitions(self) -> list[Path]:
@@ -267,9 +267,10 @@ class ChangingLake:
         return [self.rng.choice(away)] if away else []
 
     def _part(self, table: Path, content: pa.Table) -> None:
-        keys = {path.name.partition("=")[0] for path in table.iterdir() if "=" in path.name}
-        if keys and keys <= set(content.column_names) and content.num_columns > 1 and self.rng.random() < 0.95:
-            self._write_partitions(table, content, min(keys))
+        keys = sorted({path.name.partition("=")[0] for path in table.iterdir() if "=" in path.name})
+        can_be = [name for name in content.column_names if _can_be_folders(content.column(name))]
+        if keys and keys[0] in can_be and content.num_columns > 1 and self.rng.random() < 0.95:
+            self._write_partitions(table, content, keys[0])
             return
         pq.write_table(content, table / f"part-{self._next()}.parquet", compression="zstd")
         self._stamp()
@@ -287,5 +288,6 @@ def _files(table: Path) -> list[Path]:
     return sorted(table.rglob("*.parquet"))
 
 
-def _can_be_a_folder(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date32(kind)
+def _can_be_folders(column: pa.ChunkedArray) -> bool:
+    can_be = (pa.types.is_integer, pa.types.is_string, pa.types.is_date32)
+    return any(check(column.type) for check in can_be) and all(len(str(v)) < 40 for v in column.to_pylist())

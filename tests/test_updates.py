@@ -6,6 +6,7 @@ import os
 import random
 import tempfile
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
             fresh = Reader().scan(str(folder), settings)
             try:
                 assert_same(fresh, leave_out_absent(result.scan))
-                assert_still_true(scan, result.scan)
+                assert_still_true(result)
                 assert_founded(result.scan)
             except AssertionError as error:
                 raise AssertionError(f"seed {seed}, {kind}, turn {turn}, after {done}: {error}") from error
@@ -130,14 +131,16 @@ def put_away(scan: Scan, lake: ChangingLake) -> dict[str, Absent]:
     return found
 
 
-def assert_still_true(old: Scan, new: Scan) -> None:
-    """A table that is away has the edges that it had to tables that are as they were, and no others."""
-    assert old.graph is not None and new.graph is not None
-    then, now = (set(scan.graph.edges()) for scan in (old, new) if scan.graph is not None)
-    same = {table.name for table in set(old.tables) & set(new.tables)}
-    away = {pair for pair in now if not new.absent.keys().isdisjoint(pair)}
-    assert away <= then or old.tables != new.tables
-    assert {pair for pair in then if same.issuperset(pair) and not new.absent.keys().isdisjoint(pair)} <= now
+def assert_still_true(result: Update) -> None:
+    """A table that is away has the edges that it had to tables that are as they were, and no new ones."""
+    absent = result.scan.absent.keys()
+    same = {table.name for table in result.scan.tables} - {one.table for one in result.changes.changed} | absent
+    then, now = (edges_of(scan, absent) for scan in (result.old, result.scan))
+    assert {pair for pair in then if same.issuperset(pair)} == {pair for pair in now if same.issuperset(pair)}
+
+
+def edges_of(scan: Scan, tables: Collection[str]) -> set[tuple[str, str]]:
+    return {pair for pair in scan.graph.edges() if not set(tables).isdisjoint(pair)} if scan.graph else set()
 
 
 def named(scan: Scan, turn: int) -> Scan:
@@ -149,10 +152,7 @@ def note(result: Update, seen: Counter[str]) -> None:
     seen["kept edges"] += result.kept_edges
     seen["asked pairs"] += result.asked_pairs
     seen["tables away"] += len(result.scan.absent)
-    seen["edges of tables away"] += sum(
-        not result.scan.absent.keys().isdisjoint(pair)
-        for pair in (result.scan.graph.edges() if result.scan.graph else ())
-    )
+    seen["edges of tables away"] += len(edges_of(result.scan, result.scan.absent))
     seen["partitioned"] += sum(bool(table.files and table.files[0].partition) for table in result.scan.tables)
     seen["back"] += sum("there again" in change.because for change in result.changes.changed)
     seen["edges"] += len(result.scan.graph or ())

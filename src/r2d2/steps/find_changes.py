@@ -199,6 +199,7 @@ def _same_profile(one: TableProfile, other: TableProfile) -> bool:
 def _upset(old: Scan, new: Scan, old_numbers: Sequence[int], broken: Collection[str]) -> dict[int, str]:
     """Tables about which nothing may be taken over though their files are the same, and why."""
     names = {old.tables[was].name: new.tables[now].name for now, was in enumerate(old_numbers) if was >= 0}
+    names = {then: now for then, now in names.items() if now not in new.absent}  # what is away stays as it was
     moved = {tuple(sorted((names[a], names[b]))) for a, b in old.overlaps if a in names and b in names}
     here = set(names.values())
     shared = {pair for pair in new.overlaps if pair[0] in here and pair[1] in here}
