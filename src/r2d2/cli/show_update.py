@@ -29,7 +29,8 @@ def show_update(done: Update, *, state: str, as_json: bool, endangered: Sequence
             f"[bold red]in danger[/] {plain(one.table)}, which was deleted: {plain(one.because)}. {plain(one.hint)}"
         )
     out.print(f"[bold]{len(done.scan.tables) - len(done.scan.absent):,} tables[/], {plain(_in_words(done))}")
-    show_absent(done.scan.absent)
+    told = {one.table for one in endangered}
+    show_absent({name: known for name, known in done.scan.absent.items() if name not in told})
     changed = done.changes.changed
     if changed:
         rows = ((one.table, str(one.change), one.because) for one in changed[:_MOST])
