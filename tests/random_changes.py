@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -170,6 +171,18 @@ class ChangingLake:
     def delete(self) -> None:
         if len(self.names) > 2:
             shutil.rmtree(self._any())
+
+    @contextmanager
+    def back_for_a_while(self, names: Iterable[str]) -> Iterator[None]:
+        """With tables that were put away at their old places."""
+        assert self.aside
+        for name in names:
+            (self.aside / name).rename(self.folder / name)
+        try:
+            yield
+        finally:
+            for name in names:
+                (self.folder / name).rename(self.aside / name)
 
     def damage(self) -> None:
         """A footer cut off, or rows that cannot be read."""

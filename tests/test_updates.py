@@ -111,6 +111,7 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
             try:
                 assert_same(fresh, leave_out_absent(result.scan))
                 assert_still_true(result)
+                assert_true_of_what_is_away(result.scan, lake, settings)
                 assert_founded(result.scan)
             except AssertionError as error:
                 raise AssertionError(f"seed {seed}, {kind}, turn {turn}, after {done}: {error}") from error
@@ -137,6 +138,18 @@ def assert_still_true(result: Update) -> None:
     same = {table.name for table in result.scan.tables} - {one.table for one in result.changes.changed} | absent
     then, now = (edges_of(scan, absent) for scan in (result.old, result.scan))
     assert {pair for pair in then if same.issuperset(pair)} == {pair for pair in now if same.issuperset(pair)}
+
+
+def assert_true_of_what_is_away(updated: Scan, lake: ChangingLake, settings: Settings) -> None:
+    """Every edge of a table that is away is one that a scan finds if the table is where it was."""
+    if not updated.absent:
+        return
+    with lake.back_for_a_while(updated.absent):
+        everything = Reader().scan(str(lake.folder), settings)
+    assert everything.graph is not None
+    tables = set(everything.graph.tables)
+    claimed = {pair for pair in edges_of(updated, updated.absent) if tables.issuperset(pair)}
+    assert claimed <= set(everything.graph.edges())
 
 
 def edges_of(scan: Scan, tables: Collection[str]) -> set[tuple[str, str]]:
