@@ -20,6 +20,7 @@ from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError, UserError
 from r2d2.lake.discover import discover
+from r2d2.lake.merge import FilesProfile
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.slice_range import slice_range
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 
 READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
+FILES_AT_HAND = 200  # footers that are read sooner here than by a job of Spark's
 _SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
 
 
@@ -171,15 +173,21 @@ def scan_lake(
 
 
 def lake_tools(
-    session: LazySession, key: bytes, *, known: Scan | None = None, hash_bits: int = 128, shown: bool = False
+    session: LazySession,
+    key: bytes,
+    *,
+    known: Scan | None = None,
+    hash_bits: int = 128,
+    shown: bool = False,
+    at_hand: int = 0,
 ) -> Tools:
     """What the pipeline needs of the world; profiles that *known* has are not read again.
 
-    With *shown*, running jobs tell how far they are.
+    With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark.
     """
     return Tools(
         discover=_discover,
-        profile=_Profiler(known, session),
+        profile=_Profiler(known, session, at_hand),
         content=partial(_content, session, key, hash_bits, shown),
     )
 
@@ -199,13 +207,13 @@ def update_lake(
     with store.locked(), LazySession(settings, spark) as session:
         old = store.load()
         settings = as_scanned(settings, old)
-        tools = lake_tools(session, store.key(), shown=progress is not silent)
+        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND)
         away = absent_tables(old)
         done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=away)
         if not done.is_news:
             return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0))
         found = replace(done.scan, session_seconds=session.seconds)
-        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs)))
+        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs, known=old)))
 
 
 def infer_recipes(
@@ -304,9 +312,10 @@ def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> D
 class _Profiler:
     """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
 
-    def __init__(self, known: Scan | None, session: LazySession) -> None:
+    def __init__(self, known: Scan | None, session: LazySession, at_hand: int = 0) -> None:
         self._known = known
         self._session = session
+        self._at_hand = at_hand
 
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         done = self._unchanged(tables, settings)
@@ -336,10 +345,7 @@ class _Profiler:
         settings: Settings,
         progress: Progress,
     ) -> list[Problem]:
-        files = sum(len(table.files) for table in tables)
-        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
-            run = partial(run_tasks, self._session(), report_to=address)
-            metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+        metadata, problems = self._metadata(tables, settings, progress)
         for table in tables:
             if table.name in metadata:
                 try:
@@ -353,6 +359,24 @@ class _Profiler:
                     problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
         return problems
 
+    def _metadata(
+        self, tables: Sequence[Table], settings: Settings, progress: Progress
+    ) -> tuple[dict[str, FilesProfile], list[Problem]]:
+        """What the files' metadata say; of few files it is read here, which is sooner than a job of Spark's."""
+        files = sum(len(table.files) for table in tables)
+        if files <= self._at_hand:
+            return read_metadata(tables, run_tasks=_right_here, timeout_seconds=settings.footer_timeout)
+        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
+            run = partial(run_tasks, self._session(), report_to=address)
+            return read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+
+
+def _right_here(
+    pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], weight: Callable[[Any], float], per_task: float
+) -> list[str]:
+    """All pieces in one bundle, in this process."""
+    return list(task(pieces))
+
 
 def _tell_files(progress: Progress, files: int, done: Done) -> None:
     progress("profile", done.pieces, files, unit="files")
@@ -364,7 +388,7 @@ class _LakeContent(Content):
     def __init__(
         self, scan: Scan, session: LazySession, hashing: Hashing, report: Callable[[Reading], None] | None
     ) -> None:
-        tables = [_table_content(t, p, scan) for t, p in zip(scan.tables, scan.profiles, strict=True)]
+        tables = _Contents(scan)
         find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
         super().__init__(session, tables, hashing, find_deadly, report=report)
         self._names = [table.name for table in scan.tables]
@@ -372,6 +396,22 @@ class _LakeContent(Content):
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
         return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
+
+
+class _Contents(Sequence[TableContent]):
+    """Where the rows of each table of a scan are; worked out when it is asked."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+        self._known: dict[int, TableContent] = {}
+
+    def __len__(self) -> int:
+        return len(self._scan.tables)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._known:
+            self._known[number] = _table_content(self._scan.tables[number], self._scan.profiles[number], self._scan)
+        return self._known[number]
 
 
 def _content(

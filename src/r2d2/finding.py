@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from r2d2.absent import with_absent
-from r2d2.api import changed_since, lake_tools
+from r2d2.api import FILES_AT_HAND, changed_since, lake_tools
 from r2d2.engine.session import LazySession
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
@@ -71,7 +71,7 @@ def find_in_lake(
     scan = leave_out_absent(with_absent(store.load()))
     settings = as_scanned(settings, scan)
     with LazySession(settings, spark) as session:
-        tools = lake_tools(session, store.key(), shown=progress is not silent)
+        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND)
         finding = hold_against(scan, str(path), settings, tools, progress)
         return replace(finding, session_seconds=session.seconds)
 

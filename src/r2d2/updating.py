@@ -189,8 +189,10 @@ def _profile_changed(old: Scan, scan: Scan, tools: Tools, settings: Settings, pr
 
 
 def _with_row_groups(table: Table, known: Table) -> Table:
-    row_groups = {file.path: file.row_groups for file in known.files}
-    return replace(table, files=tuple(replace(file, row_groups=row_groups[file.path]) for file in table.files))
+    """The table with the files as they are known, which are the same."""
+    if (table.aliases, table.unexplained) == (known.aliases, known.unexplained):
+        return known
+    return replace(table, files=known.files)
 
 
 def _ask_again(

@@ -124,6 +124,8 @@ def _judge(old: Scan, number: int, table: Table, profile: TableProfile, unread: 
         return TableChange(table.name, Change.REPLACED, "its rows could not be read before")
     if _doubtful(before.files, old.listed_ns):
         return TableChange(table.name, Change.REPLACED, "it was being written when it was last listed")
+    if before.files is table.files and before_profile is profile and before.location == table.location:
+        return TableChange(table.name, Change.SAME, "")  # taken over: `unchanged_tables` has looked
     then, now = _states(before), _states(table)
     columns_then, columns_now = set(before_profile.schema.columns), set(profile.schema.columns)
     if before.location == table.location:
