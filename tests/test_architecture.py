@@ -28,8 +28,9 @@ ALLOWED = {
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
     "absent": {"model", "errors", "safety"},
+    "right_here": {"engine", "lake"},
     "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"}
-    | {"absent"},
+    | {"absent", "right_here"},
     "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"}
     | {"absent"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},

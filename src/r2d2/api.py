@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import absent_tables, with_absent
-from r2d2.engine.beacon import listen
-from r2d2.engine.content import Content, TableContent
-from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.beacon import Address, listen
+from r2d2.engine.compare_tables import Pair
+from r2d2.engine.content import Answer, Content, TableContent
+from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.engine.missing_row import find_missing_row
 from r2d2.engine.recipes import Difference, RecipeJobs
 from r2d2.engine.session import LazySession
@@ -35,6 +36,7 @@ from r2d2.pipeline import Profiled, Progress, Tools, run, silent
 from r2d2.report.edges import EdgeTable, standing_edges
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, MissingRow, explain, find_table
+from r2d2.right_here import NotHere, compare_here, is_little, run_here
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
@@ -392,6 +394,36 @@ class _LakeContent(Content):
         find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
         super().__init__(session, tables, hashing, find_deadly, report=report)
         self._names = [table.name for table in scan.tables]
+        self._here = False
+
+    def _watched(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
+        """Little work does not wait for Spark to start. If nothing comes of it, Spark is asked."""
+        if isinstance(self.spark, LazySession) and not self.spark.is_open and is_little(pieces):
+            self._here = True
+            try:
+                return job(pieces, None)
+            except NotHere:
+                pass
+            finally:
+                self._here = False
+        return super()._watched(pieces, job)
+
+    def run_pieces(
+        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Address | None
+    ) -> list[str]:
+        """The answers of a task about some pieces."""
+        if not self._here:
+            return super().run_pieces(pieces, task, report_to)
+        assert isinstance(task, partial)
+        return run_here(task.func.__name__, pieces, key=self.hashing.key, bits=self.hashing.bits)
+
+    def count_missing(
+        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Address | None
+    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+        """What is missing over each edge, and notes."""
+        if not self._here:
+            return super().count_missing(pieces, edges, report_to)
+        return compare_here(pieces, edges, key=self.hashing.key, bits=self.hashing.bits)
 
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
