@@ -42,7 +42,7 @@ ALLOWED = {
     | {"plan_file", "absent"},
     "cli": None,  # anything
     "web": None,
-    "__init__": {"api"},
+    "__init__": {"api", "finding"},
     "__main__": {"cli"},
 }
 STANDARD_LIBRARY_ONLY = {"model", "safety", "errors", "settings", "ticks"}

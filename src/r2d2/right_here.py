@@ -58,9 +58,7 @@ def _ask(job: Mapping[str, Any]) -> Any:
             text=True,
             timeout=WAIT_SECONDS,
             env=os.environ | {"POLARS_MAX_THREADS": "1"},
-            cwd=Path(
-                __file__
-            ).parent.parent,  # from where Python imports first: this package, and nothing of the user's
+            cwd=Path(__file__).parent.parent,  # Python imports from there first: nothing of the user's may be there
             check=True,
         )
         return json.loads(done.stdout)
