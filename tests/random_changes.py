@@ -27,11 +27,15 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 class ChangingLake:
     """A folder of tables that changes at random; the time of its files moves on with each change.
 
-    With a folder *aside*, tables are put away there and brought back, too.
+    With a folder *aside*, tables are put away there and brought back, too. If *tidy*, nobody leaves files beside
+    partition folders, which makes a table one that cannot be used.
     """
 
-    def __init__(self, folder: Path, rng: random.Random, *, seed: int = 0, aside: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, rng: random.Random, *, seed: int = 0, aside: Path | None = None, tidy: bool = False
+    ) -> None:
         self.folder = folder
+        self.tidy = tidy
         self.aside = aside
         self._values: dict[tuple[str, str], tuple[Any, pa.DataType]] = {}  # by column and folder name
         self.rng = rng
@@ -282,8 +286,10 @@ class ChangingLake:
     def _part(self, table: Path, content: pa.Table) -> None:
         keys = sorted({path.name.partition("=")[0] for path in table.iterdir() if "=" in path.name})
         can_be = [name for name in content.column_names if _can_be_folders(content.column(name))]
-        if keys and keys[0] in can_be and content.num_columns > 1 and self.rng.random() < 0.95:
+        if keys and keys[0] in can_be and content.num_columns > 1 and (self.tidy or self.rng.random() < 0.95):
             self._write_partitions(table, content, keys[0])
+            return
+        if keys and self.tidy:
             return
         pq.write_table(content, table / f"part-{self._next()}.parquet", compression="zstd")
         self._stamp()
