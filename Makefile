@@ -107,6 +107,10 @@ bench-update: $(DEV_STAMP) ## an update against a scan from scratch: seconds and
 torture-update: $(DEV_STAMP) ## 5,000 random sequences of changes: an update is what a scan is (an hour)
 	@RANDOM_EXAMPLES=yes TORTURE_UPDATES=5000 $(BIN)/python -m pytest tests/test_updates.py
 
+.PHONY: torture-deletions
+torture-deletions: $(DEV_STAMP) ## 500 lakes that change while their tables are deleted and restored (an hour)
+	@TORTURE_DELETIONS=500 $(BIN)/python -m pytest tests/test_deletion_stories.py
+
 .PHONY: torture
 torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@RANDOM_EXAMPLES=yes TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py

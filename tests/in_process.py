@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from r2d2.api import _discover, _LakeContent, silent
-from r2d2.engine.compare_tables import Pair, count_group
-from r2d2.engine.hash_slices import NOTE, Hashing, Piece, block_bundle
-from r2d2.engine.kernels import from_bytes, merge
+from r2d2.engine.compare_tables import Pair, compare_at_once
+from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.errors import TableError
 from r2d2.lake.merge import merge_files
 from r2d2.lake.read_slice import read_slice
@@ -37,20 +35,7 @@ class PlainContent(_LakeContent):
     def count_missing(
         self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Any = None
     ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
-        groups: defaultdict[tuple[int, int], defaultdict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
-        notes = []
-        for projection, part, table, block in block_bundle(json.loads(json.dumps(pieces)), hashing=self.hashing):
-            if projection == NOTE:
-                notes.append(block.decode())
-            else:
-                groups[projection, part][table].append(from_bytes(block))
-        missing = {pair: (0, 0) for pairs in edges.values() for pair in pairs}
-        for (projection, _), blocks in groups.items():
-            merged = {table: merge(parts) for table, parts in blocks.items()}
-            for parent, child, rows, copies in count_group(edges[projection], merged):
-                before = missing[parent, child]
-                missing[parent, child] = before[0] + rows, before[1] + copies
-        return missing, notes
+        return compare_at_once(json.loads(json.dumps(pieces)), edges=edges, hashing=self.hashing)
 
 
 class Reader:

@@ -1,12 +1,18 @@
-"""What people and jobs do to a lake: add, append, rewrite, drop columns, remove rows, rename, delete, damage."""
+"""What people and jobs do to a lake: add, append, rewrite, drop columns, remove rows, rename, delete, damage.
+
+Some tables are partitioned by folders `key=value`; some are put away on purpose and brought back.
+"""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,24 +20,36 @@ import pyarrow.parquet as pq
 from tests import random_lakes as tables
 
 FIRST_TIME_NS = 1_600_000_000_123_456_789
+STEADY = "steady"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class ChangingLake:
-    """A folder of tables that changes at random; the time of its files moves on with each change."""
+    """A folder of tables that changes at random; the time of its files moves on with each change.
 
-    def __init__(self, folder: Path, rng: random.Random, *, seed: int = 0) -> None:
+    With a folder *aside*, tables are put away there and brought back, too. If *tidy*, nobody leaves files beside
+    partition folders, which makes a table one that cannot be used.
+    """
+
+    def __init__(
+        self, folder: Path, rng: random.Random, *, seed: int = 0, aside: Path | None = None, tidy: bool = False
+    ) -> None:
         self.folder = folder
+        self.tidy = tidy
+        self.aside = aside
+        self._values: dict[tuple[str, str], tuple[Any, pa.DataType]] = {}  # by column and folder name
         self.rng = rng
         self.seed = seed
         self._made: list[pa.Table] = []  # contents to make others of
         self._files = 0
         self._names = 0
+        self._write(STEADY, pa.table({f"steady.{seed}": [1, 2]}))  # so that there is a table, whatever happens
         for _ in range(rng.randint(2, 4)):
             self.add()
 
     @property
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.folder.iterdir())
+        return sorted(path.name for path in self.folder.iterdir() if path.name != STEADY)
 
     def change(self) -> str:
         """Do something; its name."""
@@ -54,6 +72,11 @@ class ChangingLake:
             self.share_a_file,
             self.nest,
         ]
+        steps += [self.drop_partition, self.move_partition]
+        if self.aside:
+            steps += [self.put_away] * 3
+            if any(self.aside.iterdir()):
+                steps += [self.bring_back] * 4 + [self.rebuild] * 2
         step = self.rng.choice(steps)
         step()
         return step.__name__
@@ -93,9 +116,43 @@ class ChangingLake:
             self._rewrite(table, content.drop_columns([self.rng.choice(content.column_names)]))
 
     def remove_file(self) -> None:
-        files = sorted(self._any().glob("*.parquet"))
+        files = _files(self._any())
         if len(files) > 1:
             self.rng.choice(files).unlink()
+
+    def drop_partition(self) -> None:
+        """What a retention job does: one folder less."""
+        partitions = self._partitions()
+        if len(partitions) > 1:
+            shutil.rmtree(self.rng.choice(partitions))
+
+    def move_partition(self) -> None:
+        """The same files say something else from now on."""
+        partitions = self._partitions()
+        if len(partitions) > 1:
+            one = self.rng.choice(partitions)
+            key = one.name.partition("=")[0]
+            one.rename(one.with_name(f"{key}={self.rng.choice(['7', 'x', NO_VALUE])}{self._next()}"))
+
+    def put_away(self) -> None:
+        """As deleting on purpose does: the table is kept elsewhere, whole."""
+        assert self.aside
+        table = self._any()
+        if len(self.names) > 2 and not (self.aside / table.name).exists():
+            table.rename(self.aside / table.name)
+
+    def bring_back(self) -> None:
+        """The same files at their old place."""
+        for table in self._away():
+            table.rename(self.folder / table.name)
+
+    def rebuild(self) -> None:
+        """The same rows at their old place, in other files."""
+        for table in self._away():
+            content = self._read(table)
+            if content is not None:
+                shutil.rmtree(table)
+                self._write(table.name, content)
 
     def remove_rows(self) -> None:
         table = self._any()
@@ -119,9 +176,21 @@ class ChangingLake:
         if len(self.names) > 2:
             shutil.rmtree(self._any())
 
+    @contextmanager
+    def back_for_a_while(self, names: Iterable[str]) -> Iterator[None]:
+        """With tables that were put away at their old places."""
+        assert self.aside
+        for name in names:
+            (self.aside / name).rename(self.folder / name)
+        try:
+            yield
+        finally:
+            for name in names:
+                (self.folder / name).rename(self.aside / name)
+
     def damage(self) -> None:
         """A footer cut off, or rows that cannot be read."""
-        file = self.rng.choice(sorted(self._any().glob("*.parquet")))
+        file = self.rng.choice(_files(self._any()))
         content = bytearray(file.read_bytes())
         if self.rng.random() < 0.5:
             del content[-6:]
@@ -134,15 +203,16 @@ class ChangingLake:
         """A table with a file of another one: a hard link."""
         one, other = self._any(), self._any()
         if one != other:
-            os.link(self.rng.choice(sorted(one.glob("*.parquet"))), other / f"part-{self._next()}.parquet")
+            os.link(self.rng.choice(_files(one)), other / f"part-{self._next()}.parquet")
 
     def nest(self) -> None:
         """Another name for a whole table, or a copy that sorts first."""
         table = self._any()
         into = self.folder / f"{self.rng.choice(['a', 'z'])}{self._next()}"
         into.mkdir()
-        for file in table.glob("*.parquet"):
-            os.link(file, into / file.name)
+        for file in _files(table):
+            (into / file.relative_to(table)).parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, into / file.relative_to(table))
 
     def _content(self) -> pa.Table:
         if self._made and self.rng.random() < 0.8:
@@ -165,8 +235,7 @@ class ChangingLake:
     def _read(self, table: Path) -> pa.Table | None:
         """All rows, where the files can be read and have one schema."""
         try:
-            parts = [pq.ParquetFile(file).read() for file in sorted(table.glob("*.parquet"))]
-            return pa.concat_tables(parts)
+            return pa.concat_tables([self._with_partition(pq.ParquetFile(file).read(), file) for file in _files(table)])
         except (pa.ArrowException, OSError):
             return None
 
@@ -176,11 +245,52 @@ class ChangingLake:
 
     def _write(self, name: str, content: pa.Table) -> None:
         (self.folder / name).mkdir(parents=True)
+        keys = [name for name in content.column_names if _can_be_folders(content.column(name))]
+        if keys and content.num_rows and content.num_columns > 1 and self.rng.random() < 0.4:
+            self._write_partitions(self.folder / name, content, self.rng.choice(keys))
+            return
         cuts = sorted(self.rng.randint(0, content.num_rows) for _ in range(self.rng.randint(0, 2)))
         for first, last in zip([0, *cuts], [*cuts, content.num_rows], strict=True):
             self._part(self.folder / name, content.slice(first, last - first))
 
+    def _write_partitions(self, table: Path, content: pa.Table, key: str) -> None:
+        rows: dict[str, list[int]] = {}
+        for row, value in enumerate(content.column(key).to_pylist()):
+            text = NO_VALUE if value is None else quote(str(value), safe=" ")
+            self._values[key, text] = value, content.schema.field(key).type
+            rows.setdefault(text, []).append(row)
+        for text, places in rows.items():
+            folder = table / f"{key}={text}"
+            folder.mkdir(exist_ok=True)
+            part = content.take(pa.array(places, pa.int64())).drop_columns([key])
+            pq.write_table(part, folder / f"part-{self._next()}.parquet", compression="zstd")
+        self._stamp()
+
+    def _with_partition(self, rows: pa.Table, file: Path) -> pa.Table:
+        key, is_partition, text = file.parent.name.partition("=")
+        if not is_partition:
+            return rows
+        value, kind = self._values.get((key, text), (None, pa.string()))
+        column = pa.array([value] * rows.num_rows, kind)
+        return rows.append_column(key, column)
+
+    def _partitions(self) -> list[Path]:
+        return sorted(path for path in self._any().iterdir() if "=" in path.name)
+
+    def _away(self) -> list[Path]:
+        """One of the tables that were put away and whose place is free; none if there is none."""
+        assert self.aside
+        away = sorted(table for table in self.aside.iterdir() if not (self.folder / table.name).exists())
+        return [self.rng.choice(away)] if away else []
+
     def _part(self, table: Path, content: pa.Table) -> None:
+        keys = sorted({path.name.partition("=")[0] for path in table.iterdir() if "=" in path.name})
+        can_be = [name for name in content.column_names if _can_be_folders(content.column(name))]
+        if keys and keys[0] in can_be and content.num_columns > 1 and (self.tidy or self.rng.random() < 0.95):
+            self._write_partitions(table, content, keys[0])
+            return
+        if keys and self.tidy:
+            return
         pq.write_table(content, table / f"part-{self._next()}.parquet", compression="zstd")
         self._stamp()
 
@@ -191,3 +301,12 @@ class ChangingLake:
                 self._files += 1
                 time = FIRST_TIME_NS + self._files * 1_000_000_007
                 os.utime(file, ns=(time, time))
+
+
+def _files(table: Path) -> list[Path]:
+    return sorted(table.rglob("*.parquet"))
+
+
+def _can_be_folders(column: pa.ChunkedArray) -> bool:
+    can_be = (pa.types.is_integer, pa.types.is_string, pa.types.is_date32)
+    return any(check(column.type) for check in can_be) and all(len(str(v)) < 40 for v in column.to_pylist())

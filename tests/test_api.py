@@ -21,9 +21,10 @@ from r2d2.report.edges import EDGE_FIELDS, EdgeRow, EdgeTable
 SCRIPT = "<script>alert(1)"
 
 
-def write(path: Path, **columns: Any) -> None:
+def write(path: Path, **columns: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(columns), path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +194,26 @@ def test_what_is_read_again_is_right_and_only_that_changes(quiet_lake: Path, spa
     assert [table.name for table in after.tables] == ["b", "c"]
     assert after.profiles[0].stats[0][1:3] == (7, 8)
     assert after.profiles[1] == before.profiles[2] and after.tables[1].version == before.tables[2].version
+
+
+def test_a_table_is_found_in_the_lake(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "lake" / "all.parquet", id=[1, 2, 3, 4], name=["a", "b", "c", "d"])
+    write(tmp_path / "lake" / "<b>most.parquet", id=[1, 2, 3], name=["a", "b", "c"])
+    write(tmp_path / "lake" / "one.parquet", id=[2], name=["b"])
+    state = tmp_path / "state"
+    r2d2.scan(tmp_path / "lake", spark=spark, state=state)
+    found = r2d2.find(write(tmp_path / "<mine>.parquet", id=[3, 2], name=["c", "b"]), state, spark=spark)
+    assert found.is_there and not found.equal
+    assert {one.table for one in found.contained_in} == {"all.parquet", "<b>most.parquet"}
+    assert [(one.table, one.containment) for one in found.contains] == [("one.parquet", 1.0)]
+    assert [one.table for one in r2d2.find(tmp_path / "lake" / "one.parquet", state).equal] == []  # itself is no copy
+    copy = r2d2.find(write(tmp_path / "copy.parquet", id=[2], name=["b"]), str(state))
+    assert [one.table for one in copy.equal] == ["one.parquet"] and len(copy.contained_in) == 2
+    partly = r2d2.find(write(tmp_path / "partly.parquet", id=[4, 9], name=["d", "x"]), state, nearest=1)
+    assert not partly.is_there and [(one.table, one.missing_rows) for one in partly.nearest] == [("all.parquet", 1)]
+    frame = found.to_pandas()
+    assert sorted(frame["how"]) == ["contained_in", "contained_in", "contains", "nearest"]
+    assert set(frame[frame["how"] == "contains"]["table"]) == {"one.parquet"}
+    assert "<b>most" not in found._repr_html_() and "&lt;b&gt;most" in found._repr_html_()
+    with pytest.raises(UserError, match="no such file"):
+        r2d2.find(tmp_path / "nowhere.parquet", state)

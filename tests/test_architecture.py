@@ -27,17 +27,22 @@ ALLOWED = {
     "state": {"model", "errors", "settings"},
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
-    "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"},
-    "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"},
+    "absent": {"model", "errors", "safety"},
+    "right_here": {"engine", "lake"},
+    "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"}
+    | {"absent", "right_here"},
+    "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"}
+    | {"absent"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},
     "prices": {"model", "errors"},
     "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
-    "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api"},
-    "plan_file": {"model", "errors", "engine", "safety", "planning"},
-    "deleting": {"model", "errors", "settings", "engine", "safety", "state", "recipe_book", "planning", "plan_file"},
+    "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api", "absent"},
+    "plan_file": {"model", "errors", "engine", "safety", "planning", "absent"},
+    "deleting": {"model", "errors", "settings", "steps", "engine", "safety", "state", "recipe_book", "planning"}
+    | {"plan_file", "absent"},
     "cli": None,  # anything
     "web": None,
-    "__init__": {"api"},
+    "__init__": {"api", "finding"},
     "__main__": {"cli"},
 }
 STANDARD_LIBRARY_ONLY = {"model", "safety", "errors", "settings", "ticks"}

@@ -50,7 +50,7 @@ def test_what_is_found_is_what_counting_every_row_gives(seed: int, all_are_small
         for step in (prune_by_content, verify_containment):
             patch.setattr(step, "SMALL_ROWS", 20_000 if all_are_small else 0)
         (Path(name) / "lake").mkdir()
-        lake = ChangingLake(Path(name) / "lake", rng)
+        lake = ChangingLake(Path(name) / "lake", rng, tidy=True)
         for _ in range(rng.randint(0, 3)):
             rng.choice([lake.add, lake.add_copy, lake.append])()
         lake.add()

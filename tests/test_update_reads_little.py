@@ -16,13 +16,16 @@ import pytest
 from r2d2.api import silent
 from r2d2.errors import UserError
 from r2d2.model.scan import Scan
-from r2d2.report.edges import standing_edges
+from r2d2.model.table import Absent
+from r2d2.report.edges import EdgeRow, standing_edges
 from r2d2.settings import Settings
 from r2d2.steps import prune_by_content, verify_containment
+from r2d2.steps.leave_out_absent import leave_out_absent
 from r2d2.updating import SHAPING, Update, as_scanned, update
 from tests.in_process import Reader
 from tests.test_updates import assert_founded, assert_same
 
+FEW = {"few": Absent("all")}
 OLD_NS = 1_600_000_000_123_456_789
 
 
@@ -60,8 +63,7 @@ class Lake:
         """Update, hold the result against a scan from scratch unless something is kept, and go on from there."""
         self.reader = Reader()
         done = update(self.scan, settings=Settings(), tools=self.reader.tools, progress=silent, **options)
-        if not options:
-            assert_same(Reader().scan(str(self.folder), Settings()), done.scan)
+        assert_same(Reader().scan(str(self.folder), Settings()), leave_out_absent(done.scan))
         assert_founded(done.scan)
         self.scan = replace(done.scan, run=f"after {self.scan.run}")
         return done
@@ -199,15 +201,68 @@ def test_a_damaged_file_that_is_appended_is_noticed(lake: Lake) -> None:
 def test_a_rebuildable_table_stays_with_the_edges_that_are_still_true(lake: Lake) -> None:
     shutil.rmtree(lake.folder / "few")
     lake.write("new", [1])
-    done = lake.update(rebuildable=["few"])
+    done = lake.update(rebuildable=FEW)
     assert {("all", "few"), ("most", "few"), ("most", "new")} <= lake.edges()
     assert ("few", "new") not in lake.edges(), "its rows are not there to be asked"
-    assert not done.lost and [str(one.change) for one in done.changes.changed] == ["new"]
+    assert not done.lost and [str(one.change) for one in done.changes.changed] == ["new", "deleted"]
+    assert "can be rebuilt from all" in done.changes.changed[1].because
     lake.write("most", range(50, 90))
-    lake.update(rebuildable=["few"])
+    lake.update(rebuildable=FEW)
     assert ("most", "few") not in lake.edges() and ("all", "few") in lake.edges()
     lake.update()
     assert not any("few" in pair for pair in lake.edges())
+
+
+def test_a_table_that_comes_back_is_held_against_what_came_while_it_was_away(lake: Lake) -> None:
+    """Its files are the very same: only the state knows that it was away."""
+    aside = lake.folder.parent / "few"
+    (lake.folder / "few").rename(aside)
+    lake.write("new", [1])
+    lake.update(rebuildable=FEW)
+    assert ("few", "new") not in lake.edges()
+    aside.rename(lake.folder / "few")
+    done = lake.update()
+    assert ("few", "new") in lake.edges() and ("all", "few") in lake.edges()
+    assert [one.because for one in done.changes.changed] == ["it was deleted, and is there again"]
+    assert not lake.update().is_news
+
+
+def test_a_table_that_comes_back_under_another_name_is_asked_anew(lake: Lake) -> None:
+    aside = lake.folder.parent / "few"
+    (lake.folder / "few").rename(aside)
+    lake.write("new", [1])
+    lake.update(rebuildable=FEW)
+    aside.rename(lake.folder / "again")
+    lake.update()
+    assert ("again", "new") in lake.edges() and ("all", "again") in lake.edges()
+
+
+def test_a_deleted_table_keeps_an_edge_whose_proof_led_through_a_table_that_is_gone(lake: Lake) -> None:
+    def edge() -> EdgeRow:
+        return next(row for row in standing_edges(lake.scan) if (row.parent, row.child) == ("all", "new"))
+
+    new = {"new": Absent("all")}
+    lake.write("new", range(19, 60))
+    lake.update()
+    assert "the child is in most" in edge().because
+    shutil.rmtree(lake.folder / "new")
+    lake.update(rebuildable=new)
+    assert "the child is in most" in edge().because
+    shutil.rmtree(lake.folder / "most")
+    lake.update(rebuildable=new)
+    assert edge().because == "each of the child's 41 rows is in the parent"
+    assert edge().child_deleted == "deleted, can be rebuilt from all" and edge().parent_deleted is None
+
+
+def test_a_deleted_table_that_was_in_doubt_or_known_by_samples_only_is_forgotten(lake: Lake) -> None:
+    shutil.rmtree(lake.folder / "few")
+    listed = lake.scan
+    lake.scan = replace(listed, listed_ns=listed.tables[1].files[0].modified_ns)
+    assert not lake.update(rebuildable=FEW).scan.absent
+    unverified = Settings(verify=False)
+    lake.scan = replace(Reader().scan(str(lake.folder), unverified), run="first")
+    done = update(lake.scan, settings=unverified, tools=Reader().tools, progress=silent, rebuildable=FEW)
+    assert not done.scan.absent
 
 
 def test_update_takes_the_settings_of_the_scan() -> None:

@@ -6,6 +6,7 @@ import os
 import random
 import tempfile
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import pytest
 from r2d2.api import silent
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
+from r2d2.model.table import Absent
 from r2d2.settings import Settings
 from r2d2.steps import prune_by_content, verify_containment
+from r2d2.steps.leave_out_absent import leave_out_absent
 from r2d2.updating import Update, update
 from tests.in_process import Reader
 from tests.random_changes import ChangingLake
@@ -96,19 +99,61 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
             patch.setattr(step, "SMALL_ROWS", small_rows)
         folder = Path(name) / "lake"
         folder.mkdir()
-        lake = ChangingLake(folder, rng)
+        aside = Path(name) / "aside"
+        aside.mkdir()
+        lake = ChangingLake(folder, rng, aside=aside)
         scan = named(Reader().scan(str(folder), settings), 0)
         for turn in range(CHANGES):
             done = [lake.change() for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
-            result = update(scan, settings=settings, tools=Reader().tools, progress=silent)
+            away = put_away(scan, lake)
+            result = update(scan, settings=settings, tools=Reader().tools, progress=silent, rebuildable=away)
             fresh = Reader().scan(str(folder), settings)
             try:
-                assert_same(fresh, result.scan)
+                assert_same(fresh, leave_out_absent(result.scan))
+                assert_still_true(result)
+                assert_true_of_what_is_away(result.scan, lake, settings)
                 assert_founded(result.scan)
             except AssertionError as error:
                 raise AssertionError(f"seed {seed}, {kind}, turn {turn}, after {done}: {error}") from error
             scan = named(result.scan, turn + 1)
             note(result, seen)
+
+
+def put_away(scan: Scan, lake: ChangingLake) -> dict[str, Absent]:
+    """The tables that were put away as the last scan knew them."""
+    assert lake.aside
+    found = {}
+    for table in scan.tables:
+        files = {file.path: (file.size_bytes, file.modified_ns) for file in table.files}
+        kept = {str(lake.folder / f.relative_to(lake.aside)): f.stat() for f in (lake.aside / table.name).rglob("*.p*")}
+        here = (lake.folder / table.name).exists()
+        if not here and files == {path: (stat.st_size, stat.st_mtime_ns) for path, stat in kept.items()}:
+            found[table.name] = Absent("somewhere")
+    return found
+
+
+def assert_still_true(result: Update) -> None:
+    """A table that is away has the edges that it had to tables that are as they were, and no new ones."""
+    absent = result.scan.absent.keys()
+    same = {table.name for table in result.scan.tables} - {one.table for one in result.changes.changed} | absent
+    then, now = (edges_of(scan, absent) for scan in (result.old, result.scan))
+    assert {pair for pair in then if same.issuperset(pair)} == {pair for pair in now if same.issuperset(pair)}
+
+
+def assert_true_of_what_is_away(updated: Scan, lake: ChangingLake, settings: Settings) -> None:
+    """Every edge of a table that is away is one that a scan finds if the table is where it was."""
+    if not updated.absent:
+        return
+    with lake.back_for_a_while(updated.absent):
+        everything = Reader().scan(str(lake.folder), settings)
+    assert everything.graph is not None
+    tables = set(everything.graph.tables)
+    claimed = {pair for pair in edges_of(updated, updated.absent) if tables.issuperset(pair)}
+    assert claimed <= set(everything.graph.edges())
+
+
+def edges_of(scan: Scan, tables: Collection[str]) -> set[tuple[str, str]]:
+    return {pair for pair in scan.graph.edges() if not set(tables).isdisjoint(pair)} if scan.graph else set()
 
 
 def named(scan: Scan, turn: int) -> Scan:
@@ -119,6 +164,10 @@ def note(result: Update, seen: Counter[str]) -> None:
     seen.update(str(change.change) for change in result.changes.changed)
     seen["kept edges"] += result.kept_edges
     seen["asked pairs"] += result.asked_pairs
+    seen["tables away"] += len(result.scan.absent)
+    seen["edges of tables away"] += len(edges_of(result.scan, result.scan.absent))
+    seen["partitioned"] += sum(bool(table.files and table.files[0].partition) for table in result.scan.tables)
+    seen["back"] += sum("there again" in change.because for change in result.changes.changed)
     seen["edges"] += len(result.scan.graph or ())
 
 
@@ -128,4 +177,6 @@ def test_an_update_is_what_a_scan_from_scratch_is() -> None:
         play(seed, list(KINDS)[seed % len(KINDS)], seen)
     for change in ("new", "grown", "shrunk", "replaced", "renamed", "deleted"):
         assert seen[change] > SEQUENCES / 20, change
+    for what in ("tables away", "edges of tables away", "partitioned", "back"):
+        assert seen[what] > SEQUENCES / 20, what
     assert seen["kept edges"] > 0.3 * seen["edges"], "or nothing was put to the test"

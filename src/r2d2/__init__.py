@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from r2d2.api import Lake, open_state, scan, update
+    from r2d2.finding import find
 
 __version__ = "0.1.0"
-__all__ = ["Lake", "__version__", "open_state", "scan", "update"]
+__all__ = ["Lake", "__version__", "find", "open_state", "scan", "update"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "find":
+        from r2d2.finding import find
+
+        return find
     if name in __all__:
         from r2d2 import api
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from r2d2.engine.beacon import listen
-from r2d2.engine.content import Content, TableContent
-from r2d2.engine.hash_slices import Hashing
+from r2d2.absent import absent_tables, with_absent
+from r2d2.engine.beacon import Address, listen
+from r2d2.engine.compare_tables import Pair
+from r2d2.engine.content import Answer, Content, TableContent
+from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.engine.missing_row import find_missing_row
 from r2d2.engine.recipes import Difference, RecipeJobs
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError, UserError
 from r2d2.lake.discover import discover
+from r2d2.lake.merge import FilesProfile
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import deadly_slices, read_slice, slices
 from r2d2.lake.slice_range import slice_range
@@ -33,10 +36,12 @@ from r2d2.pipeline import Profiled, Progress, Tools, run, silent
 from r2d2.report.edges import EdgeTable, standing_edges
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, MissingRow, explain, find_table
+from r2d2.right_here import NotHere, compare_here, is_little, run_here
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
 from r2d2.steps.infer_recipes import NoRecipe
+from r2d2.steps.leave_out_absent import leave_out_absent
 from r2d2.updating import Update, as_scanned
 from r2d2.updating import update as update_scan
 
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
 
 
 READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
+FILES_AT_HAND = 200  # footers that are read sooner here than by a job of Spark's
 _SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
 
 
@@ -56,8 +62,13 @@ class Lake:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the tables."""
-        return tuple(table.name for table in self.scan.tables)
+        """The names of the tables that are there."""
+        return tuple(table.name for table in self.scan.tables if table.name not in self.scan.absent)
+
+    @property
+    def deleted(self) -> Mapping[str, str]:
+        """Tables that were deleted and are to be rebuilt, with what can be said of each; their edges still stand."""
+        return {name: known.says for name, known in self.scan.absent.items()}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -100,7 +111,7 @@ def update(state: str | Path = ".r2d2", *, spark: SparkSession | None = None, **
 
 def open_state(state: str | Path = ".r2d2") -> Lake:
     """The lake as the newest scan in *state* saw it."""
-    return Lake(StateStore(state).load())
+    return Lake(with_absent(StateStore(state).load()))
 
 
 def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = False) -> Explanation:
@@ -111,6 +122,7 @@ def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = Fal
         return explanation
     p, c = scan.number_of[explanation.parent], scan.number_of[explanation.child]
     for number in (p, c):
+        refuse_absent(scan, scan.tables[number].name)
         _refuse_if_changed(scan.tables[number])
     held, wanted = (_table_content(scan.tables[number], scan.profiles[number], scan) for number in (p, c))
     columns = compared_columns(scan, p, c)
@@ -119,6 +131,15 @@ def explain_pair(scan: Scan, *, parent: str, child: str, show_values: bool = Fal
     row = find_missing_row(parent=held, child=wanted, tokens=tokens, hashing=hashing) or {}
     values = tuple((str(column), row[column.token]) for column in columns) if row else ()
     return replace(explanation, missing_row=MissingRow(values))
+
+
+def refuse_absent(scan: Scan, *tables: str) -> None:
+    """What is deleted cannot be read."""
+    for table in tables:
+        if table in scan.absent:
+            raise UserError(
+                f"{table} is {scan.absent[table].says}", hint=f"`r2d2 restore {table}` brings it back first"
+            )
 
 
 def _refuse_if_changed(table: Table) -> None:
@@ -154,15 +175,21 @@ def scan_lake(
 
 
 def lake_tools(
-    session: LazySession, key: bytes, *, known: Scan | None = None, hash_bits: int = 128, shown: bool = False
+    session: LazySession,
+    key: bytes,
+    *,
+    known: Scan | None = None,
+    hash_bits: int = 128,
+    shown: bool = False,
+    at_hand: int = 0,
 ) -> Tools:
     """What the pipeline needs of the world; profiles that *known* has are not read again.
 
-    With *shown*, running jobs tell how far they are.
+    With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark.
     """
     return Tools(
         discover=_discover,
-        profile=_Profiler(known, session),
+        profile=_Profiler(known, session, at_hand),
         content=partial(_content, session, key, hash_bits, shown),
     )
 
@@ -172,23 +199,23 @@ def update_lake(
     *,
     spark: SparkSession | None = None,
     progress: Progress = silent,
-    rebuildable: Iterable[str] = (),
 ) -> Update:
     """Bring the newest scan in the state folder up to date and keep the result there, if anything changed.
 
-    *rebuildable* are tables that were deleted on purpose and stay in the graph.
+    Tables that were deleted here and are to be rebuilt stay in the graph.
     """
     store = StateStore(settings.state)
     store.newest  # noqa: B018 - an error if there is no scan, before anything is written
     with store.locked(), LazySession(settings, spark) as session:
         old = store.load()
         settings = as_scanned(settings, old)
-        tools = lake_tools(session, store.key(), shown=progress is not silent)
-        done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=list(rebuildable))
+        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND)
+        away = absent_tables(old)
+        done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=away)
         if not done.is_news:
             return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0))
         found = replace(done.scan, session_seconds=session.seconds)
-        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs)))
+        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs, known=old)))
 
 
 def infer_recipes(
@@ -203,7 +230,10 @@ def infer_recipes(
     *only* names the edges that are wanted; without, all proven ones are tried, with the smallest parents of each child.
     """
     settings = settings or load_settings()
-    pairs = None if only is None else [(find_table(scan, parent), find_table(scan, child)) for parent, child in only]
+    wanted = None if only is None else [(_readable(scan, parent), _readable(scan, child)) for parent, child in only]
+    scan = leave_out_absent(scan)
+    number = scan.number_of
+    pairs = None if wanted is None else [(number[parent], number[child]) for parent, child in wanted]
     with LazySession(settings, spark) as session:
         found = step.infer_recipes(
             scan,
@@ -213,6 +243,13 @@ def infer_recipes(
             only=pairs,
         )
     return {(scan.tables[p].name, scan.tables[c].name): answer for (p, c), answer in found.items()}
+
+
+def _readable(scan: Scan, name: str) -> str:
+    """The proper name of a table that is there."""
+    table = scan.tables[find_table(scan, name)].name
+    refuse_absent(scan, table)
+    return table
 
 
 def try_recipe(
@@ -227,7 +264,9 @@ def try_recipe(
 ) -> Difference:
     """How the rows that a recipe makes of *parent* differ from *child*; with some *examples*, values and all."""
     settings = settings or load_settings()
-    pair = find_table(scan, parent), find_table(scan, child)
+    names = _readable(scan, parent), _readable(scan, child)
+    scan = leave_out_absent(scan)
+    pair = scan.number_of[names[0]], scan.number_of[names[1]]
     rows = scan.profiles[pair[1]].rows
     with LazySession(settings, spark) as session:
         jobs = _recipe_jobs(scan, settings, session)
@@ -275,9 +314,10 @@ def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> D
 class _Profiler:
     """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
 
-    def __init__(self, known: Scan | None, session: LazySession) -> None:
+    def __init__(self, known: Scan | None, session: LazySession, at_hand: int = 0) -> None:
         self._known = known
         self._session = session
+        self._at_hand = at_hand
 
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         done = self._unchanged(tables, settings)
@@ -307,10 +347,7 @@ class _Profiler:
         settings: Settings,
         progress: Progress,
     ) -> list[Problem]:
-        files = sum(len(table.files) for table in tables)
-        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
-            run = partial(run_tasks, self._session(), report_to=address)
-            metadata, problems = read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+        metadata, problems = self._metadata(tables, settings, progress)
         for table in tables:
             if table.name in metadata:
                 try:
@@ -324,6 +361,24 @@ class _Profiler:
                     problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
         return problems
 
+    def _metadata(
+        self, tables: Sequence[Table], settings: Settings, progress: Progress
+    ) -> tuple[dict[str, FilesProfile], list[Problem]]:
+        """What the files' metadata say; of few files it is read here, which is sooner than a job of Spark's."""
+        files = sum(len(table.files) for table in tables)
+        if files <= self._at_hand:
+            return read_metadata(tables, run_tasks=_right_here, timeout_seconds=settings.footer_timeout)
+        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
+            run = partial(run_tasks, self._session(), report_to=address)
+            return read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+
+
+def _right_here(
+    pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], weight: Callable[[Any], float], per_task: float
+) -> list[str]:
+    """All pieces in one bundle, in this process."""
+    return list(task(pieces))
+
 
 def _tell_files(progress: Progress, files: int, done: Done) -> None:
     progress("profile", done.pieces, files, unit="files")
@@ -335,14 +390,60 @@ class _LakeContent(Content):
     def __init__(
         self, scan: Scan, session: LazySession, hashing: Hashing, report: Callable[[Reading], None] | None
     ) -> None:
-        tables = [_table_content(t, p, scan) for t, p in zip(scan.tables, scan.profiles, strict=True)]
+        tables = _Contents(scan)
         find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
         super().__init__(session, tables, hashing, find_deadly, report=report)
         self._names = [table.name for table in scan.tables]
+        self._here = False
+
+    def _watched(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
+        """Little work does not wait for Spark to start. If nothing comes of it, Spark is asked."""
+        if isinstance(self.spark, LazySession) and not self.spark.is_open and is_little(pieces):
+            self._here = True
+            try:
+                return job(pieces, None)
+            except NotHere:
+                pass
+            finally:
+                self._here = False
+        return super()._watched(pieces, job)
+
+    def run_pieces(
+        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Address | None
+    ) -> list[str]:
+        """The answers of a task about some pieces."""
+        if not self._here:
+            return super().run_pieces(pieces, task, report_to)
+        assert isinstance(task, partial)
+        return run_here(task.func.__name__, pieces, key=self.hashing.key, bits=self.hashing.bits)
+
+    def count_missing(
+        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Address | None
+    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+        """What is missing over each edge, and notes."""
+        if not self._here:
+            return super().count_missing(pieces, edges, report_to)
+        return compare_here(pieces, edges, key=self.hashing.key, bits=self.hashing.bits)
 
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
         return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
+
+
+class _Contents(Sequence[TableContent]):
+    """Where the rows of each table of a scan are; worked out when it is asked."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+        self._known: dict[int, TableContent] = {}
+
+    def __len__(self) -> int:
+        return len(self._scan.tables)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._known:
+            self._known[number] = _table_content(self._scan.tables[number], self._scan.profiles[number], self._scan)
+        return self._known[number]
 
 
 def _content(

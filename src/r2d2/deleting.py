@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from r2d2.absent import lake_root, with_absent
 from r2d2.engine.session import LazySession
 from r2d2.engine.spark_rebuilder import Compared, SparkRebuilder
 from r2d2.errors import UserError
 from r2d2.model.scan import Scan
-from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, lake_root, past_deletions
+from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, past_deletions
 from r2d2.planning import Planned, plan_lake
 from r2d2.recipe_book import recipes_for
 from r2d2.safety import apply as applying
@@ -32,6 +33,7 @@ from r2d2.safety.recovery import Recovered, open_lake
 from r2d2.safety.refused import Busy, JournalDamaged, Refused
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
+from r2d2.steps.leave_out_absent import leave_out_absent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,22 +112,23 @@ def make_plan(
     """What is best deleted; with *out*, also as a plan in a file that can be applied."""
     if out and os.path.exists(out):
         raise UserError(f"{out} exists already", hint="a plan is never replaced: give another name, or remove it")
-    scan = StateStore(settings.state).load()
+    known = with_absent(StateStore(settings.state).load())
+    scan = leave_out_absent(known)
     told("looking for recipes", 0, 0)
     recipes = recipes_for(scan, settings, spark=spark)
     if not out:
         past = _past(scan)
-        return plan_lake(scan, recipes, settings, **past), None
+        return replace(plan_lake(scan, recipes, settings, **past), absent=known.absent), None
     with posix_files(lake_root(scan)) as files, LazySession(settings, spark) as session:
         planned = plan_lake(scan, recipes, settings, **_as_arguments(past_deletions(scan, files)))
         rebuilder = SparkRebuilder(session)
         draft = draft_plan(scan, recipes, planned, files=files, rebuilder=rebuilder, told=told)
     if draft.plan is not None:
         write_plan(draft.plan, out)
-    return planned, draft
+    return replace(planned, absent=known.absent), draft
 
 
-def _past(scan: Any) -> dict[str, Any]:
+def _past(scan: Scan) -> dict[str, Any]:
     """What earlier deletions say, where a lake can have any."""
     try:
         with posix_files(lake_root(scan)) as files:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from r2d2.api import changed_since, lake_tools
+from r2d2.absent import with_absent
+from r2d2.api import FILES_AT_HAND, changed_since, lake_tools
 from r2d2.engine.session import LazySession
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
@@ -17,14 +19,16 @@ from r2d2.model.graph import SchemaGraph
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Table
 from r2d2.pipeline import Meter, Progress, Tools, sampled_rows, silent
-from r2d2.settings import Settings
+from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps.find_similar import Sampled, Similar, compatible_pairs, find_similar
+from r2d2.steps.leave_out_absent import leave_out_absent
 from r2d2.steps.update_graph import proven_edges
 from r2d2.steps.verify_containment import Missing
 from r2d2.updating import as_scanned
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import SparkSession
 
 
@@ -60,16 +64,51 @@ class Finding:
         """Whether some table of the lake has all its rows."""
         return bool(self.equal or self.contained_in)
 
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Everything that was found, line by line: `how` is the name of the field that it stands in."""
+        for how in ("equal", "contained_in", "contains", "nearest"):
+            for one in getattr(self, how):
+                yield {"how": how} | asdict(one)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A DataFrame with one row for each table of the lake that goes with it."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.lines()), columns=list(_FIELDS))
+
+    def _repr_html_(self) -> str:
+        says = "is in the lake already" if self.is_there else "is not in the lake"
+        head = "".join(f"<th>{name}</th>" for name in _FIELDS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(str(row[name]))}</td>" for name in _FIELDS) + "</tr>"
+            for row in self.lines()
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p>{html.escape(self.path)} {says}</p>{table}"
+
+
+_FIELDS = ("how", *(field.name for field in fields(Likeness)))
+
+
+def find(
+    path: str | Path, state: str | Path = ".r2d2", *, spark: SparkSession | None = None, **settings: Any
+) -> Finding:
+    """Is the table at *path*, which need not be in the lake, already there? Asked of the newest scan in *state*.
+
+    Settings by name as in docs/cli-reference.md. Nothing is written; *spark* is used, never stopped.
+    """
+    return find_in_lake(path, load_settings({"state": state, **settings}), spark=spark)
+
 
 def find_in_lake(
     path: str | Path, settings: Settings, *, spark: SparkSession | None = None, progress: Progress = silent
 ) -> Finding:
     """Hold the table at *path* against the newest scan in the state folder, which stays as it is."""
     store = StateStore(settings.state)
-    scan = store.load()
+    scan = leave_out_absent(with_absent(store.load()))
     settings = as_scanned(settings, scan)
     with LazySession(settings, spark) as session:
-        tools = lake_tools(session, store.key(), shown=progress is not silent)
+        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND)
         finding = hold_against(scan, str(path), settings, tools, progress)
         return replace(finding, session_seconds=session.seconds)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from r2d2.absent import below, is_as_seen
 from r2d2.engine.spark_rebuilder import Measured, SparkRebuilder
-from r2d2.errors import R2D2Error, TableError, UserError
+from r2d2.errors import R2D2Error, TableError
 from r2d2.model.plan import Deletion
 from r2d2.model.profile import TableProfile
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Table
 from r2d2.planning import Planned, Recipes
-from r2d2.safety.files import Files, refuse_remote
+from r2d2.safety.files import Files
 from r2d2.safety.guards import refuse_same_table, refuse_unread
 from r2d2.safety.lake import read_registry
 from r2d2.safety.paths import SAFETY
@@ -53,25 +53,11 @@ class PastDeletions:
     deleted: frozenset[str]  # tables of the scan that are gone already
 
 
-def lake_root(scan: Scan) -> str:
-    """The one folder that holds all tables of a scan: where safe deletion works."""
-    for root in scan.roots:
-        refuse_remote(root)
-    if len(scan.roots) != 1 or not os.path.isdir(scan.roots[0]):
-        raise UserError(
-            f"tables are deleted in one folder at a time, and the scan has {len(scan.roots):,} roots"
-            if len(scan.roots) != 1
-            else f"{scan.roots[0]} is no folder of tables",
-            hint="scan the folder that holds them all, with a state of its own: --state DIR",
-        )
-    return os.path.realpath(scan.roots[0])
-
-
 def past_deletions(scan: Scan, files: Files) -> PastDeletions:
     """What the journal of the lake says, by the tables of a scan. Nothing is changed, and no lock is needed."""
     if files.stat(SAFETY) is None:
         return PastDeletions({}, {}, frozenset())
-    number_at = {_below(table.location, files.root): number for number, table in enumerate(scan.tables)}
+    number_at = {below(table.location, files.root): number for number, table in enumerate(scan.tables)}
     registry = read_registry(files)
     seconds: dict[tuple[int, int], float] = {}
     for slot in registry.slots.values():
@@ -179,8 +165,8 @@ class _Drafts:
     def _table(self, number: int) -> TableSeen:
         if number not in self._seen:
             table = self._scan.tables[number]
-            location = _below(table.location, self._files.root)
-            data = {_below(file.path, table.location) for file in table.files}
+            location = below(table.location, self._files.root)
+            data = {below(file.path, table.location) for file in table.files}
             seen = see_table(self._files, table.name, location, data=data)
             _refuse_changed(table, seen)
             self._seen[number] = seen
@@ -192,16 +178,8 @@ class _Drafts:
 
 def _refuse_changed(table: Table, seen: TableSeen) -> None:
     """What is planned must be what was scanned."""
-    scanned = {_below(file.path, table.location): (file.size_bytes, file.modified_ns) for file in table.files}
-    found = {file.path: (file.size_bytes, file.modified_ns) for file in seen.files if file.holds_rows}
-    if scanned != found:
+    if not is_as_seen(table, seen):
         raise Refused("it has changed since the scan", hint="scan the lake again first")
-
-
-def _below(path: str, folder: str) -> str:
-    """*path* below *folder*, with /; '' if it is that folder itself."""
-    relative = os.path.relpath(path, folder)
-    return "" if relative == "." else relative
 
 
 def _partition_types(table: Table, profile: TableProfile, fold_case: bool) -> dict[str, str]:

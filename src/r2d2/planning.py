@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log, read_latencies
 from r2d2.lake.filters import Patterns
@@ -14,7 +14,7 @@ from r2d2.model.priced import Choice
 from r2d2.model.prices import Speed, Usage
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
-from r2d2.model.table import Table
+from r2d2.model.table import Absent, Table
 from r2d2.prices import load_prices
 from r2d2.settings import Settings
 from r2d2.steps.choose_deletions import choose_deletions
@@ -38,6 +38,7 @@ class Planned:
     choice: Choice
     terms: Terms
     notes: tuple[str, ...]  # what the person should know about the input
+    absent: Mapping[str, Absent] = field(default_factory=dict)  # tables that are deleted already
 
 
 def plan_lake(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from r2d2.absent import with_absent
 from r2d2.api import infer_recipes, try_recipe
 from r2d2.engine.recipes import Difference
 from r2d2.errors import UserError
@@ -61,7 +62,7 @@ def infer(
     """
     store = StateStore(settings.state)
     with store.locked():
-        scan = store.load()
+        scan = with_absent(store.load())
         book = RecipeStore(settings.state)
         named = None if only is None else [tuple(t.name for t in _tables(scan, *pair)) for pair in only]
         found = infer_recipes(scan, settings, only=named, spark=spark)  # type: ignore[arg-type]
@@ -76,7 +77,10 @@ def infer(
 def recipes_for(
     scan: Scan, settings: Settings, *, spark: SparkSession | None = None
 ) -> dict[tuple[int, int], Recipe | NoRecipe]:
-    """By (parent, child), as numbers, what is known of each edge of the scan; what was never tried is tried now."""
+    """By (parent, child), as numbers, what is known of each edge of the scan; what was never tried is tried now.
+
+    The scan is one of tables that are there; edges of deleted ones are not tried.
+    """
     assert scan.graph is not None
     known = {(s.parent, s.child): s for s in RecipeStore(settings.state).all() if _is_current(scan, s)}
     if any(pair not in known for pair in scan.graph.edges()):
@@ -100,7 +104,7 @@ def give(
     """Try a person's recipe, a SELECT or JSON, on the data; keep it if it gives the child exactly."""
     store = StateStore(settings.state)
     with store.locked():
-        scan = store.load()
+        scan = with_absent(store.load())
         p, c = _tables(scan, parent, child)
         recipe = read_recipe(text, scan, parent=p.name, child=c.name)
         difference = try_recipe(

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 from r2d2.errors import UserError
 from r2d2.model.scan import FunnelLine, Scan
-from r2d2.model.table import Table
+from r2d2.model.table import Absent, Table
 from r2d2.pipeline import STEPS, Meter, Progress, Step, Tools, noted, silent, steps_for, take, verify_knowing
 from r2d2.settings import Settings
 from r2d2.steps.edge_columns import NO_EDGES
-from r2d2.steps.find_changes import Change, Changes, find_changes, touched_tables, unchanged_tables
+from r2d2.steps.find_changes import Change, Changes, find_changes, in_doubt, touched_tables, unchanged_tables
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.update_graph import (
     Kept,
@@ -61,10 +62,8 @@ class Update:
     def is_news(self) -> bool:
         """Whether the state has to be written again."""
         then, now = self.old, self.scan
-        return bool(self.changes) or (then.tables, then.problems, then.overlaps) != (
-            now.tables,
-            now.problems,
-            now.overlaps,
+        return bool(self.changes) or any(
+            getattr(then, name) != getattr(now, name) for name in ("tables", "problems", "overlaps", "absent")
         )
 
 
@@ -104,7 +103,12 @@ def as_scanned(settings: Settings, old: Scan) -> Settings:
 
 
 def update(
-    old: Scan, *, settings: Settings, tools: Tools, progress: Progress, rebuildable: Collection[str] = ()
+    old: Scan,
+    *,
+    settings: Settings,
+    tools: Tools,
+    progress: Progress,
+    rebuildable: Mapping[str, Absent] = MappingProxyType({}),
 ) -> Update:
     """Bring the last scan up to date. `tools.profile` is given only the tables that changed.
 
@@ -113,14 +117,14 @@ def update(
     """
     scan = Scan(roots=old.roots, settings=asdict(settings))
     scan = take(_DISCOVER, scan, tools, settings, progress)
-    scan, absent = _with_absent(scan, old, rebuildable)
-    scan = take(Step("profile", partial(_profile_changed, old, absent)), scan, tools, settings, progress)
+    scan = take(Step("profile", partial(_profile_changed, old)), scan, tools, settings, progress)
+    scan = _with_absent(scan, old, rebuildable)
     broken: frozenset[str] = frozenset()
     while True:
-        changes = find_changes(old, scan, absent=absent, broken=broken)
+        changes = find_changes(old, scan, broken=broken)
         if not changes:
             return _unchanged(old, scan)
-        done = _ask_again(old, scan, changes, tools, settings, progress, absent)
+        done = _ask_again(old, scan, changes, tools, settings, progress)
         # A table that turns out to be unreadable has no edges, old or new: what was taken over of it goes as well.
         unread = {problem.where for problem in done.scan.problems if problem.needs_a_look}
         still_trusted = {
@@ -142,21 +146,31 @@ def _unchanged(old: Scan, scan: Scan) -> Update:
     return Update(old, known, Changes((), (), ()), len(old.graph), 0)
 
 
-def _with_absent(scan: Scan, old: Scan, rebuildable: Collection[str]) -> tuple[Scan, frozenset[str]]:
-    """The lake together with the rebuildable tables that are not in it, and the names of these."""
-    here = {table.name for table in scan.tables}
-    away = [table for table in old.tables if table.name in set(rebuildable) - here]
-    absent = frozenset(table.name for table in away)
-    tables = tuple(sorted((*scan.tables, *away), key=lambda table: table.name))
-    overlaps = scan.overlaps | {pair for pair in old.overlaps if absent.intersection(pair)}
-    return replace(scan, tables=tables, overlaps=overlaps), absent
+def _with_absent(scan: Scan, old: Scan, rebuildable: Mapping[str, Absent]) -> Scan:
+    """The lake together with the rebuildable tables that are not in it, as they were.
+
+    Left out is what nothing is certain of: a table that was in doubt when it was last listed, and all of them where
+    edges stand on samples, which cannot be drawn again.
+    """
+    if not rebuildable or not scan.settings["verify"]:
+        return scan
+    here = {table.name for table in scan.tables} | {problem.where for problem in scan.problems}
+    wanted = rebuildable.keys() - here - in_doubt(old)
+    away = [(t, p) for t, p in zip(old.tables, old.profiles, strict=True) if t.name in wanted]
+    all_of_them = sorted([*zip(scan.tables, scan.profiles, strict=True), *away], key=lambda known: known[0].name)
+    absent = {table.name: rebuildable[table.name] for table, _ in away}
+    return replace(
+        scan,
+        tables=tuple(table for table, _ in all_of_them),
+        profiles=tuple(profile for _, profile in all_of_them),
+        overlaps=scan.overlaps | {pair for pair in old.overlaps if not absent.keys().isdisjoint(pair)},
+        absent=absent,
+    )
 
 
-def _profile_changed(
-    old: Scan, absent: Collection[str], scan: Scan, tools: Tools, settings: Settings, progress: Progress
-) -> Scan:
+def _profile_changed(old: Scan, scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """The profiles of the last scan where nothing changed, new ones elsewhere."""
-    same = unchanged_tables(old, scan.tables, absent=absent)
+    same = unchanged_tables(old, scan.tables)
     changed = [table for table in scan.tables if table.name not in same]
     profiled = tools.profile(changed, settings, progress)
     found = {table.name: (table, profile) for table, profile in zip(profiled.tables, profiled.profiles, strict=True)}
@@ -175,8 +189,10 @@ def _profile_changed(
 
 
 def _with_row_groups(table: Table, known: Table) -> Table:
-    row_groups = {file.path: file.row_groups for file in known.files}
-    return replace(table, files=tuple(replace(file, row_groups=row_groups[file.path]) for file in table.files))
+    """The table with the files as they are known, which are the same."""
+    if (table.aliases, table.unexplained) == (known.aliases, known.unexplained):
+        return known
+    return replace(table, files=known.files)
 
 
 def _ask_again(
@@ -186,16 +202,15 @@ def _ask_again(
     tools: Tools,
     settings: Settings,
     progress: Progress,
-    absent: Collection[str],
 ) -> Update:
     """The steps from the schema graph on, for the pairs that have to be asked again."""
     scan = take(_SCHEMAS, scan, tools, settings, progress)
-    kept = update_graph(old, profiles=scan.profiles, changes=changes)
+    gone = [number for number, table in enumerate(scan.tables) if table.name in scan.absent]
+    kept = update_graph(old, profiles=scan.profiles, changes=changes, unasked=gone)
     again = touched_tables(changes)
     scan = take(Step("prune_by_minmax", partial(_prune_pairs_with, again)), scan, tools, settings, progress)
     assert scan.graph is not None
     kept = still_candidates(kept, scan.graph, again)
-    gone = [number for number, table in enumerate(scan.tables) if table.name in absent]
     scan = replace(scan, graph=without_tables(to_be_asked(scan.graph, kept), gone))
     scan = _read_what_grew(scan, old, kept, changes, tools, settings)
     scan, asked = _settled(scan, kept, gone, tools, settings, progress)

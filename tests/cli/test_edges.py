@@ -30,6 +30,8 @@ KEYS = [
     "parent_rows",
     "because",
     "since",
+    "parent_deleted",
+    "child_deleted",
 ]
 ODD = {f"{name}.parquet" for name in HOSTILE}
 
@@ -55,6 +57,8 @@ def test_json_is_a_list_with_exactly_these_keys(r2d2: Command, scanned: Scanned)
         "parent_rows": 100,
         "because": row["because"],
         "since": StateStore(scanned.state).newest.name,
+        "parent_deleted": None,
+        "child_deleted": None,
     }
     assert row["because"]
     assert (

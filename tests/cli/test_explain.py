@@ -23,7 +23,7 @@ def explain(r2d2: Command, scanned: Scanned, parent: str, child: str) -> dict[st
 
 def test_json_has_exactly_these_keys(r2d2: Command, scanned: Scanned) -> None:
     answer = explain(r2d2, scanned, "sales", "extract.parquet")
-    assert list(answer) == ["parent", "child", "verdict", "because", "trail", "missing_row"]
+    assert list(answer) == ["parent", "child", "verdict", "because", "trail", "deleted", "missing_row"]
     assert answer["missing_row"] is None, "values are shown only if asked for"
     assert all(list(evidence) == ["check", "verdict", "because"] for evidence in answer["trail"])
     last = answer["trail"][-1]

@@ -49,11 +49,12 @@ def scan(lake: Sequence[str], as_json: bool, quiet: bool, **given: Any) -> int:
 @_QUIET
 def edges(form: str, everything: bool, as_json: bool, quiet: bool, **given: Any) -> int:
     """List the containment edges of the last scan."""
+    from r2d2.absent import with_absent
     from r2d2.cli.show import show_edges
     from r2d2.report.edges import dropped_edges, standing_edges
     from r2d2.state.store import StateStore
 
-    found = StateStore(settings_from(given).state).load()
+    found = with_absent(StateStore(settings_from(given).state).load())
     rows = chain(standing_edges(found), dropped_edges(found)) if everything else standing_edges(found)
     show_edges(rows, "json" if as_json else form)
     return 0
@@ -67,12 +68,13 @@ def edges(form: str, everything: bool, as_json: bool, quiet: bool, **given: Any)
 @_QUIET
 def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Say why CHILD is, may be or cannot be contained in PARENT."""
+    from r2d2.absent import with_absent
     from r2d2.api import explain_pair
     from r2d2.cli.show import show_explanation
     from r2d2.state.store import StateStore
 
     settings = settings_from(given)
-    found = StateStore(settings.state).load()
+    found = with_absent(StateStore(settings.state).load())
     explanation = explain_pair(found, parent=parent, child=child, show_values=settings.show_values)
     show_explanation(explanation, as_json=as_json)
     return 0

@@ -25,6 +25,7 @@ def plan(out: str, curve: bool, as_json: bool, quiet: bool, **given: Any) -> int
 
     Nothing is deleted by planning. Exit code 1 if a plan was asked for and no table could be put into it.
     """
+    from r2d2.absent import with_absent
     from r2d2.cli.progress import working
     from r2d2.cli.show_plan import show_curve, show_plan
     from r2d2.deleting import make_plan
@@ -32,13 +33,14 @@ def plan(out: str, curve: bool, as_json: bool, quiet: bool, **given: Any) -> int
     from r2d2.planning import savings_curve
     from r2d2.recipe_book import recipes_for
     from r2d2.state.store import StateStore
+    from r2d2.steps.leave_out_absent import leave_out_absent
 
     settings = settings_from(given)
     if curve and out:
         raise UserError("--curve is no plan that could be written", hint="give --out without --curve")
     with working(quiet=quiet or as_json) as told:
         if curve:
-            found = StateStore(settings.state).load()
+            found = leave_out_absent(with_absent(StateStore(settings.state).load()))
             told("looking for recipes", 0, 0)
             points = savings_curve(found, recipes_for(found, settings), settings)
         else:

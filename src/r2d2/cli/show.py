@@ -20,6 +20,7 @@ from r2d2.cli.output import (
 )
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import FunnelLine, Scan
+from r2d2.model.table import Absent
 from r2d2.report.edges import EDGE_FIELDS, EdgeRow, as_dict
 from r2d2.report.explain import Explanation, MissingRow
 from r2d2.settings import Settings
@@ -72,7 +73,7 @@ def scan_as_dict(scan: Scan, state: str) -> dict[str, Any]:
         "run": scan.run,
         "state": state,
         "roots": list(scan.roots),
-        "tables": len(scan.tables),
+        "tables": len(scan.tables) - len(scan.absent),
         "rows": scan.rows,
         "size_bytes": scan.size_bytes,
         "edges": len(scan.graph),
@@ -81,6 +82,7 @@ def scan_as_dict(scan: Scan, state: str) -> dict[str, Any]:
         "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
         "schema_operations": asdict(scan.schema_graph.operations),
         "problems": [asdict(problem) for problem in scan.problems],
+        "deleted": absent_as_dicts(scan.absent),
     }
 
 
@@ -97,6 +99,21 @@ def show_problems(scan: Scan) -> None:
             out.print(printable(f"  Hint: {problem.hint}"), markup=False)
     if len(problems) > _MOST_PROBLEMS:
         out.print(f"… and {len(problems) - _MOST_PROBLEMS:,} more: `r2d2 scan --json` and the state's problems.parquet")
+
+
+def show_absent(absent: Mapping[str, Absent]) -> None:
+    """The tables that are deleted and still part of the graph: those in danger first."""
+    out = console()
+    in_order = sorted(absent.items(), key=lambda one: (not one[1].wrong, one[0]))
+    for name, known in in_order[:_MOST_PROBLEMS]:
+        out.print(printable(f"{name}: {known.says}"), markup=False, style="bold red" if known.wrong else "dim")
+    if len(absent) > _MOST_PROBLEMS:
+        out.print(f"… and {len(absent) - _MOST_PROBLEMS:,} more that are deleted; `r2d2 status` lists them")
+
+
+def absent_as_dicts(absent: Mapping[str, Absent]) -> list[dict[str, Any]]:
+    """Deleted tables, for machines."""
+    return [{"table": name} | asdict(known) for name, known in sorted(absent.items())]
 
 
 def show_edges(rows: Iterable[EdgeRow], form: str, most: int | None = None) -> None:
@@ -127,7 +144,11 @@ def _edge_table(rows: Iterator[EdgeRow], most: int | None) -> None:
 def _edge_cells(row: EdgeRow, *, with_reason: bool) -> tuple[object, ...]:
     share = "" if row.containment is None else f"{row.containment:.6g}"
     copies = {None: "", True: "all", False: "too few"}[row.bag]
-    cells = (row.parent, row.child, row.verdict, share, copies, f"{row.child_rows:,}", f"{row.parent_rows:,}")
+    parent, child = (
+        f"{name} ({says})" if says else name
+        for name, says in ((row.parent, row.parent_deleted), (row.child, row.child_deleted))
+    )
+    cells = (parent, child, row.verdict, share, copies, f"{row.child_rows:,}", f"{row.parent_rows:,}")
     return (*cells, row.because) if with_reason else cells
 
 
@@ -145,6 +166,8 @@ def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
     out.print(printable(f"{explanation.child} {says} {explanation.parent}"), markup=False, style="bold")
     for evidence in explanation.trail:
         out.print(printable(f"  {evidence.check}: {evidence.verdict}, {evidence.because}"), markup=False)
+    for table, says in explanation.deleted.items():
+        out.print(printable(f"  {table}: {says}"), markup=False)
     if explanation.missing_row is not None:
         _show_missing_row(explanation.missing_row)
 
@@ -175,6 +198,7 @@ def explanation_as_dict(explanation: Explanation) -> Mapping[str, Any]:
         "verdict": str(explanation.verdict),
         "because": explanation.because,
         "trail": [asdict(evidence) | {"verdict": str(evidence.verdict)} for evidence in explanation.trail],
+        "deleted": dict(explanation.deleted),
         "missing_row": None if row is None else [{"column": name, "value": value} for name, value in row.values],
     }
 

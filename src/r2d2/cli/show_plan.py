@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_json_list, print_table
+from r2d2.cli.show import absent_as_dicts, show_absent
 from r2d2.cli.show_delete import plan_as_dict
 from r2d2.model.plan import CurvePoint, Deletion, Proposal
 from r2d2.plan_file import Draft
@@ -26,7 +27,9 @@ def show_plan(
     """What may go, what that saves, and what stays; and the plan that was written, if one was asked for."""
     if as_json:
         print_json(
-            proposal_as_dict(planned.proposal) | {"notes": list(planned.notes)} | (_draft_as_dict(draft, out) or {})
+            proposal_as_dict(planned.proposal)
+            | {"notes": list(planned.notes), "deleted": absent_as_dicts(planned.absent)}
+            | (_draft_as_dict(draft, out) or {})
         )
         return
     _show_proposal(planned, most)
@@ -64,6 +67,7 @@ def _show_proposal(planned: Planned, most: int) -> None:
     out, proposal = console(), planned.proposal
     for note in planned.notes:
         out.print(f"[yellow]note:[/] {plain(note)}")
+    show_absent(planned.absent)
     if proposal.deletions:
         columns = ("table", "rebuilt from", "by", "size", "saved a month", "one rebuild", "takes", "risk")
         rows = [_row(line, proposal.currency) for line in proposal.deletions[:most]]

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_table, printable
-from r2d2.cli.show import scan_as_dict, show_problems
+from r2d2.cli.show import scan_as_dict, show_absent, show_problems
 from r2d2.finding import Finding as Found
 from r2d2.finding import Likeness
 from r2d2.safety.doctor import Finding
@@ -28,7 +28,9 @@ def show_update(done: Update, *, state: str, as_json: bool, endangered: Sequence
         out.print(
             f"[bold red]in danger[/] {plain(one.table)}, which was deleted: {plain(one.because)}. {plain(one.hint)}"
         )
-    out.print(f"[bold]{len(done.scan.tables):,} tables[/], {plain(_in_words(done))}")
+    out.print(f"[bold]{len(done.scan.tables) - len(done.scan.absent):,} tables[/], {plain(_in_words(done))}")
+    told = {one.table for one in endangered}
+    show_absent({name: known for name, known in done.scan.absent.items() if name not in told})
     changed = done.changes.changed
     if changed:
         rows = ((one.table, str(one.change), one.because) for one in changed[:_MOST])

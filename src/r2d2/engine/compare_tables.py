@@ -69,6 +69,28 @@ def compare_tables(
     return {pair: (rows, copies) for pair, (rows, copies) in asked.items()}, notes
 
 
+def compare_at_once(
+    pieces: Sequence[Piece], *, edges: Mapping[int, Sequence[Pair]], hashing: Hashing
+) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+    """The same without Spark, in this process: all hashes are held at a time."""
+    from r2d2.engine.kernels import from_bytes, merge
+
+    groups: defaultdict[tuple[int, int], defaultdict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    notes = []
+    for projection, part, table, block in block_bundle(pieces, hashing=hashing):
+        if projection == NOTE:
+            notes.append(block.decode())
+        else:
+            groups[projection, part][table].append(from_bytes(block))
+    missing = {pair: (0, 0) for pairs in edges.values() for pair in pairs}
+    for (projection, _), blocks in groups.items():
+        merged = {table: merge(parts) for table, parts in blocks.items()}
+        for parent, child, rows, copies in count_group(edges[projection], merged):
+            before = missing[parent, child]
+            missing[parent, child] = before[0] + rows, before[1] + copies
+    return missing, notes
+
+
 def _pack(hashing: Hashing, folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -77,6 +77,11 @@ class LazySession:
             self.seconds = time.perf_counter() - begun
         return self._session
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was asked for, or given."""
+        return self._session is not None
+
     def __enter__(self) -> LazySession:
         return self
 

@@ -40,12 +40,17 @@ def find_overlaps(tables: Iterable[Table]) -> Pairs:
     at = {table.location: table.name for table in tables}
     holders: dict[tuple[int, int], set[str]] = defaultdict(set)
     pairs: set[tuple[str, str]] = set()
+    above: dict[str, list[str]] = {}  # by folder: the tables that it lies in; most folders hold many tables
     for table in tables:
         for file in table.files:
             holders[file.identity].add(table.name)
-        pairs.update(_pair(at[path], table.name) for path in paths_above(table.location) if path in at)
+        folder = os.path.dirname(table.location)
+        if folder not in above:
+            above[folder] = [at[path] for path in paths_above(table.location) if path in at]
+        pairs.update(_pair(name, table.name) for name in above[folder])
     for names in holders.values():
-        pairs.update(combinations(sorted(names), 2))
+        if len(names) > 1:
+            pairs.update(combinations(sorted(names), 2))
     return frozenset(pairs)
 
 

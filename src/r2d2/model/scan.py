@@ -9,7 +9,7 @@ from functools import cached_property
 
 from r2d2.model.graph import ContainmentGraph, SchemaGraph
 from r2d2.model.profile import TableProfile
-from r2d2.model.table import Problem, Table
+from r2d2.model.table import Absent, Problem, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Scan:
     bytes_read: int = 0  # bytes of the slices whose rows were read, each as often as it was
     since_runs: tuple[str, ...] = ()  # earlier runs that proved edges which still stand
     since: array[int] = field(default_factory=lambda: array("I"))  # for each standing edge, its place in since_runs
+    absent: Mapping[str, Absent] = field(default_factory=dict)  # tables that are deleted, and still part of the graph
 
     def standing_since(self, edge: int) -> str:
         """The run that settled the standing edge at this place; nothing since then could have changed it."""
@@ -76,10 +77,10 @@ class Scan:
 
     @property
     def rows(self) -> int:
-        """Rows of all tables."""
-        return sum(profile.rows for profile in self.profiles)
+        """Rows of all tables that are there."""
+        return sum(profile.rows for profile in self.profiles if profile.table not in self.absent)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all tables."""
-        return sum(profile.size_bytes for profile in self.profiles)
+        """Bytes of all tables that are there."""
+        return sum(profile.size_bytes for profile in self.profiles if profile.table not in self.absent)

@@ -63,6 +63,19 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """What became of a table that was deleted on purpose: it is to be rebuilt."""
+
+    parent: str  # the table that it is rebuilt from
+    wrong: str = ""  # what stands in the way of that now
+
+    @property
+    def says(self) -> str:
+        """In words."""
+        return f"deleted, in danger: {self.wrong}" if self.wrong else f"deleted, can be rebuilt from {self.parent}"
+
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """What was found under the roots."""
 

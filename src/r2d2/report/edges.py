@@ -31,6 +31,8 @@ class EdgeRow:
     parent_rows: int
     because: str
     since: str | None = None  # the run that settled it; None: a pair that was dropped
+    parent_deleted: str | None = None  # None: it is there; else what became of it
+    child_deleted: str | None = None
 
 
 EDGE_FIELDS = tuple(field.name for field in fields(EdgeRow))
@@ -101,7 +103,14 @@ def _row(
         child_rows=child_rows,
         parent_rows=scan.profiles[parent].rows,
         because=evidence.because,
+        parent_deleted=_deleted(scan, parent),
+        child_deleted=_deleted(scan, child),
     )
+
+
+def _deleted(scan: Scan, table: int) -> str | None:
+    known = scan.absent.get(scan.tables[table].name)
+    return known.says if known else None
 
 
 def as_dict(row: EdgeRow) -> dict[str, Any]:

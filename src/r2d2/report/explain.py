@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from r2d2.errors import UserError
@@ -28,6 +28,7 @@ class Explanation:
     child: str
     trail: tuple[Evidence, ...]
     missing_row: MissingRow | None = None  # only if asked for: values are nobody's business else
+    deleted: Mapping[str, str] = field(default_factory=dict)  # which of the two are deleted, and what became of them
 
     @property
     def verdict(self) -> Verdict:
@@ -45,7 +46,9 @@ def explain(scan: Scan, *, parent: str, child: str) -> Explanation:
     p, c = (find_table(scan, name) for name in (parent, child))
     if p == c:
         raise UserError(f"{parent} and {child} are the same table", hint="give two different ones")
-    return Explanation(scan.tables[p].name, scan.tables[c].name, tuple(_trail(scan, p, c)))
+    names = scan.tables[p].name, scan.tables[c].name
+    deleted = {name: scan.absent[name].says for name in names if name in scan.absent}
+    return Explanation(*names, tuple(_trail(scan, p, c)), deleted=deleted)
 
 
 def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
@@ -66,6 +69,10 @@ def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
 def _unread(scan: Scan, *tables: int) -> Iterator[Evidence]:
     """Why the rows of a pair were not compared, if that is so."""
     names = [scan.tables[table].name for table in tables]
+    for name in names:
+        if name in scan.absent:
+            because = f"{name} is deleted: its rows were not there to be compared"
+            yield Evidence("verify_containment", Verdict.POSSIBLE, because)
     for problem in scan.problems:
         if problem.needs_a_look and problem.where in names:
             because = f"{problem.where} could not be read: {problem.because}"

@@ -64,13 +64,16 @@ class StateStore:
         run = self._current()
         return read_scan(self._runs / run) if run else None
 
-    def save(self, scan: Scan, *, keep: int) -> str:
-        """Write *scan* as the newest run, keep the last *keep* runs; its name. Call it with the lock held."""
+    def save(self, scan: Scan, *, keep: int, known: Scan | None = None) -> str:
+        """Write *scan* as the newest run, keep the last *keep* runs; its name. Call it with the lock held.
+
+        *known* is a run of this folder that it has parts of.
+        """
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(3)}"
         unfinished = self._runs / (_UNFINISHED + name)
         with self._writing():
             unfinished.mkdir(parents=True)
-            write_scan(scan, unfinished)
+            write_scan(scan, unfinished, known=(known, self._runs / known.run) if known else None)
             for path in unfinished.iterdir():
                 _sync(path)
             unfinished.rename(self._runs / name)

@@ -14,6 +14,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,7 +23,7 @@ from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph, SchemaOperati
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.schema import Column, Schema
-from r2d2.model.table import DataFile, Problem, Table
+from r2d2.model.table import Absent, DataFile, Problem, Table
 from r2d2.model.values import from_text, show, to_text
 
 Row = tuple[Any, ...]  # one row of a file, in the order of its schema
@@ -85,14 +86,14 @@ _SINCE = pa.schema([("since", pa.uint32())])
 _PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hint", "kind")])
 
 
-def write_scan(scan: Scan, folder: Path) -> None:
-    """Write every part of *scan* into *folder*."""
+def write_scan(scan: Scan, folder: Path, *, known: tuple[Scan, Path] | None = None) -> None:
+    """Write every part of *scan* into *folder*. What it has of a *known* scan is taken from that one's folder."""
     assert scan.schema_graph is not None and scan.graph is not None
     family_of = scan.schema_graph.family_of
     numbered = _numbered(scan)
     _write(folder, "tables", _TABLES, (_table_row(n, t, p, family_of[n]) for n, t, p in numbered))
     _write(folder, "files", _FILES, (_file_row(n, file) for n, t, _ in numbered for file in t.files))
-    _write(folder, "columns", _COLUMNS, (row for n, _, p in numbered for row in _column_rows(n, p)))
+    _save(folder, "columns", _all_columns(scan, known))
     _write_arrays(folder, "family_edges", _FAMILY_EDGES, scan.schema_graph.parents, scan.schema_graph.children)
     for name, edges in (("edges", scan.graph.standing), ("ruled_out", scan.graph.ruled_out)):
         _write_arrays(folder, name, _EDGES, *(getattr(edges, field.name) for field in fields(edges)))
@@ -110,6 +111,7 @@ def write_scan(scan: Scan, folder: Path) -> None:
         "listed_ns": scan.listed_ns,
         "bytes_read": scan.bytes_read,
         "since_runs": scan.since_runs,
+        "absent": {name: asdict(known) for name, known in scan.absent.items()},
     }
     (folder / "run.json").write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
 
@@ -158,6 +160,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         listed_ns=summary.get("listed_ns", 0),
         bytes_read=summary.get("bytes_read", 0),
         since_runs=tuple(summary.get("since_runs", ())),
+        absent={name: Absent(**known) for name, known in summary.get("absent", {}).items()},
         since=_read_arrays(folder, "since")[0] if (folder / "since.parquet").exists() else array("I"),
     )
 
@@ -200,24 +203,61 @@ def _profiles(rows: Iterable[Row], column_rows: Iterable[Row]) -> tuple[TablePro
     """The profiles; equal columns and schemas are shared, since there are few different ones."""
     columns: defaultdict[int, list[Column]] = defaultdict(list)
     stats: defaultdict[int, list[ColumnStats]] = defaultdict(list)
-    known: dict[Column, Column] = {}
+    known: dict[tuple[tuple[str, ...], str], Column] = {}
     for number, _, path, type_name, nulls, _, _, low_exact, high_exact, low, high in column_rows:
-        column = Column(tuple(path), type_name)
-        columns[number].append(known.setdefault(column, column))
+        key = tuple(path), type_name
+        column = known.get(key)
+        if column is None:
+            column = known[key] = Column(*key)
+        columns[number].append(column)
         stats[number].append(ColumnStats(nulls, from_text(low), from_text(high), low_exact, high_exact))
-    schemas: dict[Schema, Schema] = {}
+    schemas: dict[tuple[int, ...], Schema] = {}  # equal columns are one object here
     profiles = []
     for number, name, _, _, _, table_rows, size, *_ in rows:
-        schema = Schema(tuple(columns[number]))
-        schema = schemas.setdefault(schema, schema)
+        mine = columns[number]
+        same = tuple(map(id, mine))
+        schema = schemas.get(same)
+        if schema is None:
+            schema = schemas[same] = Schema(tuple(mine))
         profiles.append(TableProfile(name, schema, table_rows, size, tuple(stats[number])))
     return tuple(profiles)
 
 
+def _all_columns(scan: Scan, known: tuple[Scan, Path] | None) -> pa.Table:
+    """The rows of columns.parquet. Profiles that an earlier scan had, the very objects, need not be put into text."""
+    before, folder = known or (None, None)
+    stored = pq.read_table(folder / "columns.parquet") if folder is not None else _COLUMNS.empty_table()
+    old_number = {id(p): n for n, p in enumerate(before.profiles)} if before and stored.schema == _COLUMNS else {}
+    number = np.full(len(before.profiles) if before else 0, -1, dtype=np.int64)
+    new: list[Row] = []
+    for place, profile in enumerate(scan.profiles):
+        was = old_number.get(id(profile))
+        if was is None:
+            new.extend(_column_rows(place, profile))
+        else:
+            number[was] = place
+    if not old_number:
+        return _as_table(_COLUMNS, new)
+    places = number[stored.column("table").to_numpy()]
+    there = places >= 0
+    numbers = pa.array(places[there], pa.uint32())
+    kept = stored.filter(pa.array(there)).set_column(0, _COLUMNS.field(0), numbers)
+    both = pa.concat_tables([kept, _as_table(_COLUMNS, new)])
+    return both.take(pa.array(np.argsort(both.column("table").to_numpy(), kind="stable")))
+
+
 def _write(folder: Path, name: str, schema: pa.Schema, rows: Iterable[Row]) -> None:
+    _save(folder, name, _as_table(schema, rows))
+
+
+def _as_table(schema: pa.Schema, rows: Iterable[Row]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / f"{name}.parquet", compression="zstd")
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _save(folder: Path, name: str, table: pa.Table) -> None:
+    pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
 
 
 def _write_arrays(folder: Path, name: str, schema: pa.Schema, *columns: array[int]) -> None:

@@ -59,32 +59,31 @@ def touched_tables(changes: Changes) -> list[int]:
     return [n for n, kind in enumerate(changes.kinds) if kind not in (Change.SAME, Change.RENAMED)]
 
 
-def unchanged_tables(old: Scan, tables: Sequence[Table], *, absent: Collection[str] = ()) -> dict[str, int]:
-    """The numbers that tables had whose files are, beyond doubt, as they were; their profiles still hold.
+def in_doubt(old: Scan) -> set[str]:
+    """Tables that were there at the last scan and may have been written to right after they were listed."""
+    return {
+        table.name for table in old.tables if table.name not in old.absent and _doubtful(table.files, old.listed_ns)
+    }
 
-    So do those of *absent* tables, which are no longer there and stay as they were.
-    """
+
+def unchanged_tables(old: Scan, tables: Sequence[Table]) -> dict[str, int]:
+    """The numbers that tables had whose files are, beyond doubt, as they were; their profiles still hold."""
     known = {table.name: number for number, table in enumerate(old.tables)}
     unread = _unread(old)
     return {
         table.name: known[table.name]
         for table in tables
         if table.name in known
-        and (
-            table.name in absent
-            or (
-                table.name not in unread
-                and _same_files(old.tables[known[table.name]], table)
-                and not _doubtful(old.tables[known[table.name]].files, old.listed_ns)
-            )
-        )
+        and table.name not in unread
+        and _same_files(old.tables[known[table.name]], table)
+        and not _doubtful(old.tables[known[table.name]].files, old.listed_ns)
     }
 
 
-def find_changes(old: Scan, new: Scan, *, absent: Collection[str] = (), broken: Collection[str] = ()) -> Changes:
+def find_changes(old: Scan, new: Scan, *, broken: Collection[str] = ()) -> Changes:
     """Judge every table of *new*, which has profiles, against the last scan.
 
-    What is *absent* stays as it was; what is *broken* counts as replaced.
+    What is absent from the lake stays as it was; what is *broken* counts as replaced.
     """
     named = {table.name: number for number, table in enumerate(old.tables)}
     names = {table.name for table in new.tables}
@@ -93,7 +92,9 @@ def find_changes(old: Scan, new: Scan, *, absent: Collection[str] = (), broken: 
     renamed = _renamed(old, new, gone, unread)
     old_numbers = [named.get(table.name, renamed.get(number, -1)) for number, table in enumerate(new.tables)]
     found = [
-        TableChange(table.name, Change.SAME, "") if table.name in absent else _judge(old, was, table, profile, unread)
+        TableChange(table.name, Change.SAME, "")
+        if table.name in new.absent
+        else _judge(old, was, table, profile, unread)
         for was, table, profile in zip(old_numbers, new.tables, new.profiles, strict=True)
     ]
     for number, because in _upset(old, new, old_numbers, broken).items():
@@ -101,6 +102,11 @@ def find_changes(old: Scan, new: Scan, *, absent: Collection[str] = (), broken: 
             found[number] = TableChange(new.tables[number].name, Change.REPLACED, because)
     left = set(gone) - set(renamed.values())
     deleted = [TableChange(old.tables[n].name, Change.DELETED, "it is no longer there") for n in sorted(left)]
+    deleted += [
+        TableChange(name, Change.DELETED, f"{known.says}; it stays in the graph")
+        for name, known in new.absent.items()
+        if name not in old.absent
+    ]
     changed = [one for one in found if one.change is not Change.SAME]
     return Changes(tuple(one.change for one in found), tuple(old_numbers), (*changed, *deleted))
 
@@ -110,12 +116,16 @@ def _judge(old: Scan, number: int, table: Table, profile: TableProfile, unread: 
     if number < 0:
         return TableChange(table.name, Change.NEW, "it was not there before")
     before, before_profile = old.tables[number], old.profiles[number]
+    if before.name in old.absent:
+        return TableChange(table.name, Change.REPLACED, "it was deleted, and is there again")
     if before.name != table.name:
         return TableChange(table.name, Change.RENAMED, f"the files of {before.name} are here now", before.name)
     if before.name in unread:
         return TableChange(table.name, Change.REPLACED, "its rows could not be read before")
     if _doubtful(before.files, old.listed_ns):
         return TableChange(table.name, Change.REPLACED, "it was being written when it was last listed")
+    if before.files is table.files and before_profile is profile and before.location == table.location:
+        return TableChange(table.name, Change.SAME, "")  # taken over: `unchanged_tables` has looked
     then, now = _states(before), _states(table)
     columns_then, columns_now = set(before_profile.schema.columns), set(profile.schema.columns)
     if before.location == table.location:
@@ -166,8 +176,9 @@ def _renamed(old: Scan, new: Scan, gone: Sequence[int], unread: set[str]) -> dic
     known = {table.name for table in old.tables}
     added = [n for n, table in enumerate(new.tables) if table.name not in known]
     before: defaultdict[object, list[int]] = defaultdict(list)
+    uncertain = unread | old.absent.keys()
     for number in gone:
-        if old.tables[number].name not in unread and not _doubtful(old.tables[number].files, old.listed_ns):
+        if old.tables[number].name not in uncertain and not _doubtful(old.tables[number].files, old.listed_ns):
             before[_physical(old.tables[number])].append(number)
     found = {}
     for number in added:
@@ -190,6 +201,7 @@ def _same_profile(one: TableProfile, other: TableProfile) -> bool:
 def _upset(old: Scan, new: Scan, old_numbers: Sequence[int], broken: Collection[str]) -> dict[int, str]:
     """Tables about which nothing may be taken over though their files are the same, and why."""
     names = {old.tables[was].name: new.tables[now].name for now, was in enumerate(old_numbers) if was >= 0}
+    names = {then: now for then, now in names.items() if now not in new.absent}  # what is away stays as it was
     moved = {tuple(sorted((names[a], names[b]))) for a, b in old.overlaps if a in names and b in names}
     here = set(names.values())
     shared = {pair for pair in new.overlaps if pair[0] in here and pair[1] in here}

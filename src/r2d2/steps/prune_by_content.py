@@ -87,6 +87,8 @@ def prune_by_content(
         for parent, child in zip(edges.parents, edges.children, strict=True)
         if profiles[child].rows and (small_too or profiles[parent].rows > SMALL_ROWS)
     ]
+    if not asked:
+        return _split(graph, sampled=(), missing=())
     children = sorted({child for _, child in asked})
     telling = rank_columns(profiles)
     probes = {
@@ -154,7 +156,7 @@ def _split(graph: ContainmentGraph, *, sampled: Collection[Pair], missing: Colle
 
 def pick(edges: Edges, places: Iterable[int]) -> Edges:
     """The edges at some places, in that order."""
-    chosen = np.fromiter(places, dtype=np.intp)
+    chosen = places if isinstance(places, np.ndarray) else np.fromiter(places, dtype=np.intp)
     columns = (
         array(column.typecode, np.asarray(column)[chosen].tobytes())
         for column in (edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, edges.via)

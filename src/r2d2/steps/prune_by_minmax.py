@@ -17,6 +17,7 @@ import numpy as np
 
 from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
+from r2d2.model.schema import Schema
 from r2d2.steps.bounds import HIGH, LOW, RULE_OF_NUMBER, RULES, Ints, LakeBounds, lake_bounds
 
 PAIRS_AT_ONCE = 1 << 20
@@ -69,10 +70,19 @@ def judge_pairs(
     bag: bool = False,
 ) -> Iterator[tuple[Standing, DroppedPairs]]:
     """Every pair of the schema graph, about PAIRS_AT_ONCE at a time: those that stand and those that do not."""
-    bounds = lake_bounds(profiles, bag=bag)
+    bounds = lake_bounds(_those_with_pairs(graph, profiles), bag=bag)
     shared = _both_directions(overlaps, graph.tables)
     for pairs in _spread(graph):
         yield _judge(pairs, bounds, shared)
+
+
+_NOTHING = TableProfile("", Schema(()), 0, 0, ())
+
+
+def _those_with_pairs(graph: SchemaGraph, profiles: Sequence[TableProfile]) -> list[TableProfile]:
+    """The profiles of tables that have a pair; of the others nothing will be asked."""
+    with_pairs = {table for family in {*graph.parents, *graph.children} for table in graph.families[family]}
+    return [profile if table in with_pairs else _NOTHING for table, profile in enumerate(profiles)]
 
 
 @dataclass(frozen=True, slots=True)

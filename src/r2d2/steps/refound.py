@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Collection
 
 import numpy as np
 
@@ -11,16 +12,20 @@ from r2d2.steps.edge_columns import Flags, Ints, as_array, ints
 from r2d2.steps.prune_by_content import pick
 
 
-def founded(edges: Edges, since: array[int], tables: int) -> tuple[Edges, array[int], Edges]:
+def founded(
+    edges: Edges, since: array[int], tables: int, unasked: Collection[int] = ()
+) -> tuple[Edges, array[int], Edges]:
     """The edges that stand by themselves or on a chain of others here; and those whose chain is broken.
 
     An edge may have had a table between its two that is no longer between them. If two edges that were compared
     directly lead through another table, that one takes its place; else the edge is asked again. An edge that goes
-    may break other chains, so this goes on until nothing breaks.
+    may break other chains, so this goes on until nothing breaks. An edge of a table *unasked* cannot be asked again.
+    What it says of its two tables is as true as it was; it stands for itself from then on.
     """
     keep = np.ones(len(edges), dtype=bool)
     via = ints(edges.via).copy()
-    parent, child, check = ints(edges.parents), ints(edges.children), ints(edges.check)
+    parent, child, check = ints(edges.parents), ints(edges.children), ints(edges.check).copy()
+    alone = np.isin(parent, list(unasked)) | np.isin(child, list(unasked))
     exact = ints(edges.missing_copies) == 0
     while True:
         broken = np.flatnonzero(keep & (check == Check.IMPLIED) & ~_linked(parent, child, via, exact, keep, tables))
@@ -28,12 +33,20 @@ def founded(edges: Edges, since: array[int], tables: int) -> tuple[Edges, array[
             break
         other = _other_ways(edges, broken, keep & (check != Check.IMPLIED), exact)
         via[broken] = np.where(other >= 0, other, via[broken])
-        keep[broken[other < 0]] = False
+        lost = broken[other < 0]
+        keep[lost[~alone[lost]]] = False
+        check[lost[alone[lost]]] = Check.COMPARED
+        via[lost[alone[lost]]] = child[lost[alone[lost]]]
     founded = Edges(
-        edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, as_array("I", via)
+        edges.parents,
+        edges.children,
+        as_array("B", check),
+        edges.missing_rows,
+        edges.missing_copies,
+        as_array("I", via),
     )
-    lost = Edges.of(as_array("I", parent[~keep]), as_array("I", child[~keep]))
-    return pick(founded, np.flatnonzero(keep)), as_array("I", ints(since)[keep]), lost
+    unfounded = Edges.of(as_array("I", parent[~keep]), as_array("I", child[~keep]))
+    return pick(founded, np.flatnonzero(keep)), as_array("I", ints(since)[keep]), unfounded
 
 
 def _linked(parent: Ints, child: Ints, via: Ints, exact: Flags, keep: Flags, tables: int) -> Flags:

@@ -40,12 +40,17 @@ class Kept:
     resampled: Edges  # pairs that were settled by samples which would be others today
 
 
-def update_graph(old: Scan, *, profiles: Sequence[TableProfile], changes: Changes) -> Kept:
-    """Everything of the old graph that is still true, renumbered; *profiles* are today's."""
+def update_graph(
+    old: Scan, *, profiles: Sequence[TableProfile], changes: Changes, unasked: Collection[int] = ()
+) -> Kept:
+    """Everything of the old graph that is still true, renumbered; *profiles* are today's.
+
+    Edges of the tables *unasked*, which are not there to be asked, stay whatever they were proven by.
+    """
     assert old.graph is not None
     fate = _Fate.of(old, profiles, changes)
     standing, since = _standing(old, fate)
-    standing, since, unfounded = founded(standing, since, len(profiles))
+    standing, since, unfounded = founded(standing, since, len(profiles), unasked)
     ruled_out = _renumbered(pick(old.graph.ruled_out, _still_ruled_out(old.graph.ruled_out, fate)), fate)
     runs = (*old.since_runs, old.run)
     return Kept(standing, since, runs, ordered(ruled_out), unfounded, ordered(_resampled(old.graph, fate)))
