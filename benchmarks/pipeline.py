@@ -21,9 +21,10 @@ from typing import Any
 from benchmarks import lakes
 from benchmarks.results import save
 from benchmarks.spark_baselines import clp_per_edge, except_all
-from r2d2.api import Lake, _table_content, open_state
+from r2d2.api import Lake, open_state
 from r2d2.engine.tasks import pack
 from r2d2.lake.table_profile import partition_type
+from r2d2.lake_tools import table_content
 
 SAMPLE_EDGES = 20
 CORES = os.cpu_count() or 1
@@ -100,7 +101,7 @@ def ours(lake: Path, state: str) -> tuple[float, dict[str, Any]]:
 
 def one_pass(lake: Lake) -> float:
     """Seconds to read every column of every table once and hash its rows, in plain processes with our kernels."""
-    contents = [_table_content(t, p, lake.scan) for t, p in zip(lake.scan.tables, lake.scan.profiles, strict=True)]
+    contents = [table_content(t, p, lake.scan) for t, p in zip(lake.scan.tables, lake.scan.profiles, strict=True)]
     work = [(part, content.tokens) for content in contents for part in content.slices]
     bundles = pack(work, weight=lambda item: item[0]["bytes"], bundles=CORES)
     with ProcessPoolExecutor(CORES, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.results import save
-from r2d2.api import _table_content
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.read_slice import read_slice
 from r2d2.lake.table_profile import table_profile
+from r2d2.lake_tools import table_content
 from r2d2.model.graph import ContainmentGraph, Edges
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
@@ -109,7 +109,7 @@ def plant(folder: Path, epsilon: float) -> Planted:
     known = [table_profile(table, metadata[table.name]) for table in tables]
     scan = Scan(roots=(str(folder),))
     parent, child = (profile for _, profile in known)
-    held, wanted = (_below(folder, _table_content(table, profile, scan)) for table, profile in known)
+    held, wanted = (_below(folder, table_content(table, profile, scan)) for table, profile in known)
     edge = Edges.of(array("I", [PARENT]), array("I", [CHILD]))
     graph = ContainmentGraph((parent.table, child.table), edge, "planted")
     return Planted(folder, (parent, child), (held, wanted), graph)

@@ -29,10 +29,11 @@ ALLOWED = {
     "report": {"model", "errors", "steps"},
     "absent": {"model", "errors", "safety"},
     "right_here": {"engine", "lake"},
+    "lake_tools": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "right_here"},
     "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"}
-    | {"absent", "right_here"},
+    | {"absent", "lake_tools"},
     "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"}
-    | {"absent"},
+    | {"absent", "lake_tools"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},
     "prices": {"model", "errors"},
     "planning": {"model", "errors", "settings", "steps", "lake", "prices"},

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import with_absent
-from r2d2.api import FILES_AT_HAND, changed_since, lake_tools
+from r2d2.api import changed_since
 from r2d2.engine.session import LazySession
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
+from r2d2.lake_tools import FILES_AT_HAND, lake_tools
 from r2d2.model.graph import SchemaGraph
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Table

@@ -1,0 +1,228 @@
+"""What the pipeline needs of the world: the tables of a lake, what their metadata say, and their rows, by Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from r2d2.engine.beacon import Address, listen
+from r2d2.engine.compare_tables import Pair
+from r2d2.engine.content import Answer, Content, TableContent
+from r2d2.engine.hash_slices import Hashing, Piece
+from r2d2.engine.session import LazySession
+from r2d2.engine.tasks import run_tasks
+from r2d2.errors import TableError
+from r2d2.lake.discover import discover
+from r2d2.lake.merge import FilesProfile
+from r2d2.lake.read_metadata import read_metadata
+from r2d2.lake.read_slice import deadly_slices, read_slice, slices
+from r2d2.lake.slice_range import slice_range
+from r2d2.lake.table_profile import table_profile
+from r2d2.model.profile import TableProfile
+from r2d2.model.progress import Done, Reading
+from r2d2.model.scan import Scan
+from r2d2.model.table import Discovery, Problem, Table
+from r2d2.pipeline import Profiled, Progress, Tools, silent
+from r2d2.right_here import NotHere, compare_here, is_little, run_here
+from r2d2.settings import Settings
+
+READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
+FILES_AT_HAND = 200  # footers that are read sooner here than by a job of Spark's
+_SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
+
+
+def lake_tools(
+    session: LazySession,
+    key: bytes,
+    *,
+    known: Scan | None = None,
+    hash_bits: int = 128,
+    shown: bool = False,
+    at_hand: int = 0,
+) -> Tools:
+    """What the pipeline needs of the world; profiles that *known* has are not read again.
+
+    With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark.
+    """
+    return Tools(
+        discover=_discover,
+        profile=_Profiler(known, session, at_hand),
+        content=partial(_content, session, key, hash_bits, shown),
+    )
+
+
+def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> Discovery:
+    return discover(
+        roots,
+        include=settings.include,
+        exclude=settings.exclude,
+        folder_tables=settings.folder_table,
+        progress=lambda tables: progress("discover", tables, None),
+    )
+
+
+class _Profiler:
+    """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
+
+    def __init__(self, known: Scan | None, session: LazySession, at_hand: int = 0) -> None:
+        self._known = known
+        self._session = session
+        self._at_hand = at_hand
+
+    def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
+        done = self._unchanged(tables, settings)
+        progress("profile", len(done), len(tables))
+        changed = [table for table in tables if table.name not in done]
+        problems = self._read(changed, done, settings, progress) if changed else []
+        kept = [done[table.name] for table in tables if table.name in done]
+        return Profiled([table for table, _ in kept], [profile for _, profile in kept], problems)
+
+    def _unchanged(self, tables: Sequence[Table], settings: Settings) -> dict[str, tuple[Table, TableProfile]]:
+        """What the last scan knows of tables whose files are the same."""
+        if self._known is None or any(
+            self._known.settings.get(name) != getattr(settings, name) for name in _SHAPE_PROFILES
+        ):
+            return {}
+        before = {t.name: (t, p) for t, p in zip(self._known.tables, self._known.profiles, strict=True)}
+        return {
+            table.name: (_with_row_groups(table, before[table.name][0]), before[table.name][1])
+            for table in tables
+            if table.name in before and before[table.name][0].version == table.version
+        }
+
+    def _read(
+        self,
+        tables: Sequence[Table],
+        done: dict[str, tuple[Table, TableProfile]],
+        settings: Settings,
+        progress: Progress,
+    ) -> list[Problem]:
+        metadata, problems = self._metadata(tables, settings, progress)
+        for table in tables:
+            if table.name in metadata:
+                try:
+                    done[table.name] = table_profile(
+                        table,
+                        metadata[table.name],
+                        ignore_case=settings.ignore_case,
+                        partition_types=settings.partition_types,
+                    )
+                except TableError as error:
+                    problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
+        return problems
+
+    def _metadata(
+        self, tables: Sequence[Table], settings: Settings, progress: Progress
+    ) -> tuple[dict[str, FilesProfile], list[Problem]]:
+        """What the files' metadata say; of few files it is read here, which is sooner than a job of Spark's."""
+        files = sum(len(table.files) for table in tables)
+        if files <= self._at_hand:
+            return read_metadata(tables, run_tasks=_right_here, timeout_seconds=settings.footer_timeout)
+        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
+            run = partial(run_tasks, self._session(), report_to=address)
+            return read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+
+
+def _right_here(
+    pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], weight: Callable[[Any], float], per_task: float
+) -> list[str]:
+    """All pieces in one bundle, in this process."""
+    return list(task(pieces))
+
+
+def _tell_files(progress: Progress, files: int, done: Done) -> None:
+    progress("profile", done.pieces, files, unit="files")
+
+
+class LakeContent(Content):
+    """The content of a lake's tables, and what could not be read of it."""
+
+    def __init__(
+        self, scan: Scan, session: LazySession, hashing: Hashing, report: Callable[[Reading], None] | None
+    ) -> None:
+        tables = _Contents(scan)
+        find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
+        super().__init__(session, tables, hashing, find_deadly, report=report)
+        self._names = [table.name for table in scan.tables]
+        self._here = False
+
+    def _watched(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
+        """Little work does not wait for Spark to start. If nothing comes of it, Spark is asked."""
+        if isinstance(self.spark, LazySession) and not self.spark.is_open and is_little(pieces):
+            self._here = True
+            try:
+                return job(pieces, None)
+            except NotHere:
+                pass
+            finally:
+                self._here = False
+        return super()._watched(pieces, job)
+
+    def run_pieces(
+        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Address | None
+    ) -> list[str]:
+        """The answers of a task about some pieces."""
+        if not self._here:
+            return super().run_pieces(pieces, task, report_to)
+        assert isinstance(task, partial)
+        return run_here(task.func.__name__, pieces, key=self.hashing.key, bits=self.hashing.bits)
+
+    def count_missing(
+        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Address | None
+    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+        """What is missing over each edge, and notes."""
+        if not self._here:
+            return super().count_missing(pieces, edges, report_to)
+        return compare_here(pieces, edges, key=self.hashing.key, bits=self.hashing.bits)
+
+    def problems(self) -> list[Problem]:
+        """The tables that could not be read so far."""
+        return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
+
+
+class _Contents(Sequence[TableContent]):
+    """Where the rows of each table of a scan are; worked out when it is asked."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._scan = scan
+        self._known: dict[int, TableContent] = {}
+
+    def __len__(self) -> int:
+        return len(self._scan.tables)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._known:
+            self._known[number] = table_content(self._scan.tables[number], self._scan.profiles[number], self._scan)
+        return self._known[number]
+
+
+def _content(
+    session: LazySession,
+    key: bytes,
+    hash_bits: int,
+    shown: bool,
+    scan: Scan,
+    settings: Settings,
+    report: Callable[[Reading], None],
+) -> LakeContent:
+    return LakeContent(scan, session, hashing_with(key, hash_bits), report if shown else None)
+
+
+def hashing_with(key: bytes, bits: int = 128) -> Hashing:
+    """How rows become hashes under a state's key."""
+    return Hashing(read_slice, key, bits, slice_range)
+
+
+def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:
+    """Where the rows of a table of a scan are."""
+    types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
+    fold = bool(scan.settings.get("ignore_case"))
+    raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
+    return TableContent(tuple(slices(table.files, raw_types, fold_case=fold)), profile.schema.columns, table.location)
+
+
+def _with_row_groups(table: Table, known: Table) -> Table:
+    row_groups = {file.path: file.row_groups for file in known.files}
+    return replace(table, files=tuple(replace(f, row_groups=row_groups[f.path]) for f in table.files))
