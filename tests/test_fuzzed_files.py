@@ -1,0 +1,112 @@
+"""Whole scans of lakes full of damaged files: no crash, no hang, and no edge that their rows do not bear out.
+
+`make torture-fuzz` raises the number: FUZZ_FILES. Bytes can change where no row stands (the writer's name, padding,
+bounds): then an edge is right. So each edge of a damaged file is confirmed by readers that are not the product's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r2d2.api import Lake, scan_lake
+from r2d2.lake import read_slice
+from r2d2.report.edges import EdgeRow, standing_edges
+from r2d2.settings import load_settings
+from tests.fuzzed_lakes import ORIGINAL, write_fuzzed_lake
+from tests.other_readers import Seen, missing_copies, read_all
+from tests.safety.tally import FUZZED
+
+FILES = int(os.environ.get("FUZZ_FILES", 1_000))
+FILES_PER_SCAN = 5_000
+PER_ORIGINAL = 25
+SEED = int(os.environ.get("FUZZ_SEED", 25))
+
+
+@pytest.mark.parametrize("reader", ["strict", "fast"])
+def test_a_damaged_file_has_no_edge_that_its_rows_do_not_bear_out(spark: Any, reader: str) -> None:
+    """Small slices are read by pyarrow, others by Polars, which reads files that others refuse: both are tried."""
+    left = FILES // 2
+    while left > 0:
+        files = min(left, FILES_PER_SCAN)
+        _scan_and_check(spark, f"{SEED} {reader} {left}", files, reader)
+        left -= files
+
+
+def _scan_and_check(spark: Any, seed: str, files: int, reader: str) -> None:
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=base) as name, pytest.MonkeyPatch.context() as patch:
+        if reader == "fast":
+            patch.setattr(read_slice, "SMALL_BYTES", 0)
+        folder = Path(name)
+        write_fuzzed_lake(folder / "lake", seed, files=files, per_original=PER_ORIGINAL)
+        given = load_settings({"state": str(folder / "state"), "footer_timeout": 5.0}, environment={})
+        with time_limit(60 + files // 5):
+            lake = Lake(scan_lake([str(folder / "lake")], given, spark=spark))
+        _check(lake, folder / "lake", files, reader)
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    def too_long(*_: Any) -> None:
+        raise TimeoutError(f"the scan takes more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _check(lake: Lake, folder: Path, files: int, reader: str) -> None:
+    edges = list(standing_edges(lake.scan))
+    names = sorted({name for edge in edges for name in (edge.parent, edge.child)})
+    originals = [path.relative_to(folder).as_posix() for path in folder.glob(f"*/{ORIGINAL}.parquet")]
+    unreadable = {problem.where for problem in lake.problems}
+    assert not unreadable.intersection(originals), "damage costs its own file only"
+    assert len({*lake.tables, *unreadable}) == files + len(originals), "each file is a table or a problem"
+    by = {who: _seen(folder, names, who) for who in ("pyarrow", "duckdb")}
+    for edge in edges:
+        _check_edge(edge, by["pyarrow"], by["duckdb"], reader)
+    FUZZED["damaged files"] += files
+    FUZZED["called unreadable"] += len(unreadable)
+    FUZZED["edges confirmed"] += len(edges)
+
+
+def _seen(folder: Path, names: list[str], who: str) -> dict[str, Seen | str]:
+    found = read_all([str(folder / name) for name in names], who)
+    return {name: found[str(folder / name)] for name in names}
+
+
+def _check_edge(edge: EdgeRow, arrow: dict[str, Seen | str], duck: dict[str, Seen | str], reader: str) -> None:
+    """What a reader can read must bear the edge out; and what the strict reader read, it can read again."""
+    for who, seen in (("pyarrow", arrow), ("duckdb", duck)):
+        parent, child = seen[edge.parent], seen[edge.child]
+        if isinstance(parent, str) or isinstance(child, str):
+            assert reader == "fast" or who == "duckdb", (edge, parent if isinstance(parent, str) else child)
+            FUZZED[f"not readable by {who}"] += 1
+            continue
+        if who == "duckdb" and parent[2] != child[2] and _one_type(arrow[edge.parent], arrow[edge.child]):
+            FUZZED["of two minds on a type"] += 1  # an old and a new field say it differently, and the new one counts
+            continue
+        assert _bears_out(edge, parent, child), (who, edge)
+
+
+def _one_type(parent: Seen | str, child: Seen | str) -> bool:
+    return not isinstance(parent, str) and not isinstance(child, str) and parent[2] == child[2]
+
+
+def _bears_out(edge: EdgeRow, parent: Seen, child: Seen) -> bool:
+    if len(child[1]) != edge.child_rows or len(parent[1]) != edge.parent_rows:
+        return False
+    distinct = (child[0], list(dict.fromkeys(child[1])), child[2])
+    return missing_copies(parent=parent, child=child if edge.bag else distinct) == 0
