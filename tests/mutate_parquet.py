@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow.parquet as pq
@@ -153,10 +154,8 @@ def _varint(value: int, length: int) -> bytes:
 def _spans(content: bytes, at: int) -> Iterator[Span]:
     """The values of the struct that begins at *at*, as far as they can be told."""
     found: list[Span] = []
-    try:
+    with suppress(IndexError, ValueError):  # damaged already; what was found stands
         _struct(content, at, found, 0)
-    except (IndexError, ValueError):
-        pass  # damaged already; what was found stands
     yield from found
 
 

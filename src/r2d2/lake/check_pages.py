@@ -20,7 +20,7 @@ _PAGE: Fields = {
     1: (I32, None), 2: (I32, None), 3: (I32, None), 4: (I32, None),
     5: (STRUCT, {1: (I32, None), 2: (I32, None), 3: (I32, None), 4: (I32, None)}),
     7: (STRUCT, {1: (I32, None), 2: (I32, None)}),
-    8: (STRUCT, {number: (I32, None) for number in range(1, 7)}),
+    8: (STRUCT, dict.fromkeys(range(1, 7), (I32, None))),
 }  # fmt: skip
 _REQUIRED = {0: (1, 2, 3, 4), 2: (1, 2), 3: (1, 2, 3, 4, 5, 6)}
 _ENCODINGS = {0: {0, 2, 3, 4, 5, 6, 7, 8, 9}, 2: {0, 2}, 3: {0, 2, 3, 4, 5, 6, 7, 8, 9}}

@@ -29,7 +29,7 @@ def deadly_slices(parts: Sequence[FileSlice], *, timeout_seconds: float) -> dict
     )
     if done.returncode:
         raise R2D2Error(f"the search for the file that kills its readers failed (exit code {done.returncode})")
-    return {place: because for place, because in json.loads(done.stdout)}
+    return dict(json.loads(done.stdout))
 
 
 def _find(parts: Sequence[FileSlice], seconds: float) -> Iterator[tuple[int, str]]:
