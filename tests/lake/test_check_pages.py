@@ -106,3 +106,16 @@ def test_a_header_that_is_none_is_found(tmp_path: Path, offset: int) -> None:
     path.write_bytes(content)
     with pytest.raises(TableError, match="damaged|hold"):
         read(path)
+
+
+def test_the_checksums_of_spark_hold_until_a_bit_flips(spark: Any, tmp_path: Path) -> None:
+    spark.range(ROWS).selectExpr("id AS n", "IF(id % 7 = 0, NULL, id) AS nullable", "CAST(id AS STRING) AS s").coalesce(
+        1
+    ).write.parquet(str(tmp_path / "t"))
+    (path,) = (tmp_path / "t").glob("*.parquet")
+    assert sorted(read(path)["n",].to_pylist()) == list(range(ROWS))
+    content = bytearray(path.read_bytes())
+    content[pages_of(bytes(content))[0] + 5_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(TableError, match="checksum"):
+        read(path)
