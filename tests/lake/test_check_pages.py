@@ -36,7 +36,15 @@ def a_table() -> pa.Table:
 
 def whole(path: Path) -> dict[str, Any]:
     """The file as one slice that is large enough for the fast reader."""
-    return {"path": str(path), "first": 0, "rows": ROWS, "bytes": 1 << 20, "partition": [], "fold": False, "small": False}
+    return {
+        "path": str(path),
+        "first": 0,
+        "rows": ROWS,
+        "bytes": 1 << 20,
+        "partition": [],
+        "fold": False,
+        "small": False,
+    }
 
 
 def read(path: Path) -> dict[Any, Any]:

@@ -473,7 +473,9 @@ def test_a_file_with_a_profile_can_be_asked_for_its_codecs(tmp_path: Path) -> No
         paths[-1].write_bytes(content[:place] + bytes([18]) + content[place + 1 :])  # 18 is how 9 is written
     answers = read_all(paths)
     profiled = [str(paths[number]) for number, answer in answers.items() if not isinstance(answer, str)]
-    assert profiled and not [outcome for outcome in guarded_map(_codecs, profiled, timeout_seconds=30) if outcome.because]
+    assert profiled and not [
+        outcome for outcome in guarded_map(_codecs, profiled, timeout_seconds=30) if outcome.because
+    ]
 
 
 def _codecs(path: str) -> str:

@@ -24,7 +24,7 @@ _PAGE: Fields = {
 }  # fmt: skip
 _REQUIRED = {0: (1, 2, 3, 4), 2: (1, 2), 3: (1, 2, 3, 4, 5, 6)}
 _ENCODINGS = {0: {0, 2, 3, 4, 5, 6, 7, 8, 9}, 2: {0, 2}, 3: {0, 2, 3, 4, 5, 6, 7, 8, 9}}
-_LEVELS = (3, 4)
+_LEVELS = 3  # run lengths. An old encoding could stand there too, and the fast reader would not heed it
 _HEADER_BYTES = (256, 1 << 16, 1 << 24)  # read at first, and if that is too little
 
 
@@ -83,8 +83,8 @@ def _check_page(page: dict[int, Any], *, nested: bool, nullable: bool) -> int:
     values: int = own[1]
     if values < 0 or own[4 if kind == 3 else 2] not in _ENCODINGS[kind]:
         raise Damaged("its header names no known encoding, or fewer than no values")
-    if kind == 0 and ((nullable and own[3] not in _LEVELS) or (nested and own[4] not in _LEVELS)):
-        raise Damaged("its header names no known encoding of levels")
+    if kind == 0 and ((nullable and own[3] != _LEVELS) or (nested and own[4] != _LEVELS)):
+        raise Damaged("its header names an encoding of levels that is not read")
     if kind == 3:
         _check_second(own, page[3], page[2])
     return 0 if kind == 2 else values
