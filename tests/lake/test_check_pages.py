@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from r2d2.errors import TableError
 from r2d2.lake.check_pages import check_pages
-from r2d2.lake.read_slice import read_slice
+from r2d2.lake.read_slice import _same_kind, read_slice
 from tests.mutate_parquet import pages_of
 from tests.random_tables import PLAIN_WRITERS, tables
 
@@ -114,6 +114,25 @@ def test_a_header_that_is_none_is_found(tmp_path: Path, offset: int) -> None:
     path.write_bytes(content)
     with pytest.raises(TableError, match=r"damaged|hold"):
         read(path)
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_text_that_is_none_is_found_by_both_readers(tmp_path: Path, small: bool) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"s": ["zzzz"] * ROWS}), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"zzzz", b"z\xffzz"))
+    with pytest.raises(TableError, match=r"(?i)utf-?8"):
+        read_slice(whole(path) | {"small": small}, [("s",)])
+
+
+def test_a_column_whose_lists_hold_other_values_to_the_fast_reader_is_the_slow_readers(tmp_path: Path) -> None:
+    """As after damage to a type in the footer."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"l": pa.array([[[b"a"]]], pa.list_(pa.list_(pa.binary())))}), path)
+    with pq.ParquetFile(path) as file:
+        assert _same_kind(file, "l", pa.chunked_array([pa.array([[[b"a"]]], pa.list_(pa.list_(pa.large_binary())))]))
+        assert not _same_kind(file, "l", pa.chunked_array([pa.array([[["a"]]])]))
+        assert not _same_kind(file, "l", pa.chunked_array([pa.array([[b"a"]])]))
 
 
 def test_the_checksums_of_spark_hold_until_a_bit_flips(spark: Any, tmp_path: Path) -> None:

@@ -187,7 +187,10 @@ def _same_kind(file: pq.ParquetFile, name: str, column: pa.ChunkedArray) -> bool
 
     (A date that was a date64 to its writer comes back from Polars as a timestamp.)
     """
-    return kind_of(type_name(column.type)) == kind_of(type_name(file.schema_arrow.field(name).type))
+    one, other = column.type, file.schema_arrow.field(name).type
+    while is_listlike(one) and is_listlike(other):
+        one, other = one.value_type, other.value_type
+    return kind_of(type_name(one)) == kind_of(type_name(other))
 
 
 def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
@@ -196,6 +199,7 @@ def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -
         return {}
     groups = _row_groups(file, part)
     table = file.reader.read_row_groups(groups, column_indices=_leaf_numbers(file, names), use_threads=False)
+    table.validate(full=True)  # text that is none, which Polars refuses too
     return {name: table.column(name) for name in names}
 
 
