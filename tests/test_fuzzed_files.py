@@ -93,12 +93,13 @@ def _check_edge(edge: EdgeRow, by: dict[str, tuple[Seen | str, Seen | str]], rea
     """Readers that can read both must bear the edge out; what the strict reader read, pyarrow can read again.
 
     DuckDB alone is not believed: it takes the older of two fields that contradict one another for a column's type, and
-    loses rows where a size that is for information only is wrong.
+    loses rows where a size that is for information only is wrong. What is left: inside a page without checksum, levels
+    can be damaged so that the fast reader reads on where pyarrow refuses. These edges are counted as not read by pyarrow.
     """
     told = {who: _told(edge, *pair) for who, pair in by.items()}
     assert told["pyarrow"] or (told["pyarrow"] is None and reader == "fast"), (edge, told, by["pyarrow"])
     if told["duckdb"] is False and not _of_two_minds(by):
-        assert told["pyarrow"] and told["polars"], (edge, told, by["duckdb"])
+        assert told["polars"] and told["pyarrow"] is not False, (edge, told, by["duckdb"])
     for who, answer in told.items():
         FUZZED[f"edges {'not read' if answer is None else 'confirmed' if answer else 'denied'} by {who}"] += 1
 
