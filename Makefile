@@ -116,9 +116,17 @@ torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
 	@RANDOM_EXAMPLES=yes TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
 .PHONY: torture-safety
-torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of power, long random stories (an hour or two)
-	@RANDOM_EXAMPLES=yes SAFETY_KILLS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
+torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 10,000 flipped bits, 100,000 losses of power, long random stories (an hour)
+	@RANDOM_EXAMPLES=yes SAFETY_KILLS=10000 SAFETY_FLIPS=10000 SAFETY_DISK_KILLS=100 SAFETY_STATES=100000 SAFETY_DISK_RACES=60 SAFETY_STORIES=2000 \
 	  $(BIN)/python -m pytest tests/safety
+
+.PHONY: torture-fuzz
+torture-fuzz: $(DEV_STAMP) ## 100,000 damaged Parquet files through whole scans, or FUZZ_FILES of them (half an hour or more)
+	@FUZZ_FILES=$${FUZZ_FILES:-100000} $(BIN)/python -m pytest tests/test_fuzzed_files.py
+
+.PHONY: coverage-safety
+coverage-safety: $(DEV_STAMP) ## every branch of safe deletion is taken by its tests, or this fails
+	@$(BIN)/python -m pytest tests/safety --cov=r2d2.safety --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 .PHONY: torture-soak
 torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (hours)

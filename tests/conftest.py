@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.safety.tally import FUZZED
+
 settings.register_profile(
     "default",
     deadline=None,
@@ -46,3 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many damaged files were scanned."""
+    if FUZZED:
+        terminalreporter.write_line("fuzz: " + ", ".join(f"{number:,} {what}" for what, number in FUZZED.items()))

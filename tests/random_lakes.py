@@ -103,13 +103,13 @@ def _write(rng: random.Random, table: pa.Table, folder: Path) -> None:
     cuts = sorted(rng.randint(0, table.num_rows) for _ in range(rng.randint(0, 2)))
     for number, (first, last) in enumerate(zip([0, *cuts], [*cuts, table.num_rows], strict=True)):
         path = folder / f"part-{number}.parquet"
-        writers: Sequence[Any] = PLAIN_WRITERS[:2] if _only_arrow_writes(table) else PLAIN_WRITERS
+        writers: Sequence[Any] = PLAIN_WRITERS[:2] if only_arrow_writes(table) else PLAIN_WRITERS
         rng.choice(writers)(table.slice(first, last - first), path)
         if not path.exists():
             pq.write_table(table.slice(first, last - first), path)
 
 
-def _only_arrow_writes(table: pa.Table) -> bool:
+def only_arrow_writes(table: pa.Table) -> bool:
     """Types that the other writers change or refuse."""
     odd = (pa.types.is_map, pa.types.is_null, pa.types.is_time, pa.types.is_duration, pa.types.is_struct)
     return any(check(field.type) for field in table.schema for check in odd)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.api import Lake, scan_lake
+from r2d2.lake import read_slice
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import load_settings
 from r2d2.steps import prune_by_content, verify_containment
@@ -46,11 +47,12 @@ def write_lakes(folder: Path, first_seed: int, count: int = LAKES_PER_SCAN) -> N
 
 
 @settings(max_examples=SCANS, database=None)
-@given(st.integers(0, 10**9), st.booleans())
-def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int, all_are_small: bool) -> None:
+@given(st.integers(0, 10**9), st.booleans(), st.booleans())
+def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int, all_are_small: bool, fast: bool) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         for step in (prune_by_content, verify_containment):
             patch.setattr(step, "SMALL_ROWS", 2_000 if all_are_small else 0)
+        patch.setattr(read_slice, "SMALL_BYTES", 0 if fast else 1 << 40)
         folder = Path(name)
         write_lakes(folder, seed * LAKES_PER_SCAN)
         lake = scan(spark, folder)

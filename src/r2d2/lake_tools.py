@@ -14,10 +14,11 @@ from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError
+from r2d2.lake.deadly_slices import deadly_slices
 from r2d2.lake.discover import discover
 from r2d2.lake.merge import FilesProfile
 from r2d2.lake.read_metadata import read_metadata
-from r2d2.lake.read_slice import deadly_slices, read_slice, slices
+from r2d2.lake.read_slice import read_slice, slices
 from r2d2.lake.slice_range import slice_range
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.profile import TableProfile

@@ -8,13 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.engine.content import Content, TableContent
 from r2d2.engine.hash_slices import Hashing
 from r2d2.engine.recipes import RecipeJobs
-from r2d2.lake.read_slice import deadly_slices, read_slice
+from r2d2.lake.deadly_slices import deadly_slices
+from r2d2.lake.read_slice import read_slice
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column, Token
 from r2d2.steps.infer_recipes import find_boxes
@@ -71,3 +73,10 @@ def test_the_slices_that_cannot_be_read_are_found(tmp_path: Path) -> None:
     path.write_bytes(data)
     find = partial(deadly_slices, timeout_seconds=60)
     assert set(find([good.slices[0], bad.slices[0]])) == {1}
+
+
+def test_the_search_does_not_hang_where_polars_is_loaded(tmp_path: Path) -> None:
+    """A notebook has it, and forks of a process with its threads do not read."""
+    good = write(tmp_path, "good", range(100))
+    assert pl.scan_parquet(good.slices[0]["path"]).collect().height == 100
+    assert deadly_slices([good.slices[0]] * 3, timeout_seconds=20) == {}

@@ -460,3 +460,25 @@ def test_a_mutated_footer_is_a_profile_or_a_reason_and_harms_no_other(seed: int,
             assert answer == footer(good)
         elif isinstance(answer, str):
             assert answer and "\n" not in answer and "exit code 1)" not in answer, answer  # 1 would be a bug of ours
+
+
+def test_a_file_with_a_profile_can_be_asked_for_its_codecs(tmp_path: Path) -> None:
+    """A codec that there is not kills whoever asks; that must have happened where dying is allowed."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"n": [1]}), path, store_schema=False)
+    content = path.read_bytes()
+    paths = []
+    for place in range(len(content) - 8 - int.from_bytes(content[-8:-4], "little"), len(content) - 8):
+        paths.append(tmp_path / f"{place}.parquet")
+        paths[-1].write_bytes(content[:place] + bytes([18]) + content[place + 1 :])  # 18 is how 9 is written
+    answers = read_all(paths)
+    profiled = [str(paths[number]) for number, answer in answers.items() if not isinstance(answer, str)]
+    assert profiled and not [
+        outcome for outcome in guarded_map(_codecs, profiled, timeout_seconds=30) if outcome.because
+    ]
+
+
+def _codecs(path: str) -> str:
+    metadata = pq.ParquetFile(path).metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return str([group.column(number).compression for group in groups for number in range(metadata.num_columns)])

@@ -5,3 +5,4 @@ from __future__ import annotations
 from collections import Counter
 
 TALLY: Counter[str] = Counter()
+FUZZED: Counter[str] = Counter()

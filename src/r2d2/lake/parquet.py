@@ -113,4 +113,7 @@ def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesPr
 
 
 def _stored_bytes(group: pq.RowGroupMetaData) -> int:
-    return sum(group.column(i).total_compressed_size for i in range(group.num_columns))
+    columns = [group.column(number) for number in range(group.num_columns)]
+    for column in columns:
+        column.compression  # noqa: B018 - a codec that there is not kills who asks: here is the place for it
+    return sum(column.total_compressed_size for column in columns)

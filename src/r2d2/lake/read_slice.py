@@ -1,7 +1,8 @@
 """Some columns of some rows of one file, by token, in whatever way is fastest for their types.
 
 Polars decodes several times faster than pyarrow, but reads maps as lists and has no home for some types: those
-columns, and only those, go through pyarrow. Both are held to the row count of the footer (HAZARDS 7, 8).
+columns go through pyarrow, and so do small slices, for which Polars is the slower one. Both are held to the row count
+of the footer (HAZARDS 7, 8); Polars, which believes much, also to the headers and checksums of the pages (13).
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.lake.guarded import guarded_map
+from r2d2.lake.check_pages import check_pages
 from r2d2.lake.types import flatten_fields, is_listlike, type_name
 from r2d2.model.schema import Token, kind_of
 from r2d2.model.table import DataFile
 
 SLICE_BYTES = 32 << 20
 SLICE_ROWS = 1 << 20
+SMALL_BYTES = 256 << 10  # below this, pyarrow is done before Polars has begun
 
 FileSlice = Mapping[str, Any]
 """A part of one file as plain JSON: path, first row, rows, bytes, and the partition values of its folder."""
@@ -43,6 +45,7 @@ def slices(
                 "bytes": size,
                 "partition": partition,
                 "fold": fold_case,
+                "small": size < SMALL_BYTES,
             }
 
 
@@ -72,17 +75,19 @@ def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.Chunk
     return columns
 
 
-def deadly_slices(parts: Sequence[FileSlice], *, timeout_seconds: float) -> dict[int, str]:
-    """Which of the slices, by position, kill or hang whoever reads them, or cannot be read, and why (HAZARDS 25)."""
-    outcomes = guarded_map(_try_to_read, parts, timeout_seconds=timeout_seconds, what="its rows")
-    return {place: outcome.because for place, outcome in enumerate(outcomes) if outcome.because}
-
-
-def _try_to_read(part: FileSlice) -> str:
-    with pq.ParquetFile(part["path"]) as file:
-        tokens = [token for token, _, _ in flatten_fields(file.schema_arrow)]
+def try_to_read(part: FileSlice) -> str:
+    """Read all columns of the slice's file, for its effect on whoever does."""
+    try:
+        with pq.ParquetFile(part["path"]) as file:
+            tokens = [token for token, _, _ in flatten_fields(file.schema_arrow)]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
     read_slice(part, [_folded(token, part["fold"]) for token in tokens])
     return ""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _partition_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.ChunkedArray]:
@@ -105,13 +110,15 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
     if not wanted:
         return {}
     try:
-        with pq.ParquetFile(part["path"]) as file:
+        with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
             fields, by_polars = _fields(file, wanted, part["fold"])
-            fast = _from_polars(part, [name for name in fields if name in by_polars])
+            chosen = [name for name in fields if name in by_polars and not part.get("small")]
+            check_pages(part["path"], _chunks(file, part, chosen))
+            fast = _from_polars(part, chosen)
             columns = {name: column for name, column in fast.items() if _same_kind(file, name, column)}
             columns |= _from_pyarrow(file, part, [name for name in fields if name not in columns])
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({error})") from error
+        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
     return {token: column for token, column in _named(columns, part["fold"]) if token in wanted}
 
 
@@ -180,25 +187,44 @@ def _same_kind(file: pq.ParquetFile, name: str, column: pa.ChunkedArray) -> bool
 
     (A date that was a date64 to its writer comes back from Polars as a timestamp.)
     """
-    return kind_of(type_name(column.type)) == kind_of(type_name(file.schema_arrow.field(name).type))
+    one, other = column.type, file.schema_arrow.field(name).type
+    while is_listlike(one) and is_listlike(other):
+        one, other = one.value_type, other.value_type
+    return kind_of(type_name(one)) == kind_of(type_name(other))
 
 
 def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
     """The row groups of the slice; names with dots need the leaves by number, not by path."""
     if not names:
         return {}
+    groups = _row_groups(file, part)
+    table = file.reader.read_row_groups(groups, column_indices=_leaf_numbers(file, names), use_threads=False)
+    table.validate(full=True)  # text that is none, which Polars refuses too
+    return {name: table.column(name) for name in names}
+
+
+def _chunks(
+    file: pq.ParquetFile, part: FileSlice, names: Sequence[str]
+) -> Iterator[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]:
+    """What the footer says of these columns in the row groups of the slice."""
+    leaves = _leaf_numbers(file, names)
+    for number in _row_groups(file, part) if leaves else ():
+        group = file.metadata.row_group(number)
+        yield from ((group.column(leaf), file.schema.column(leaf)) for leaf in leaves)
+
+
+def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
     groups, first = [], 0
     for number in range(file.metadata.num_row_groups):
         if part["first"] <= first < part["first"] + part["rows"]:
             groups.append(number)
         first += file.metadata.row_group(number).num_rows
-    positions = [file.schema_arrow.get_field_index(name) for name in names]
-    table = file.reader.read_row_groups(groups, column_indices=_leaf_numbers(file, positions), use_threads=False)
-    return {name: table.column(name) for name in names}
+    return groups
 
 
-def _leaf_numbers(file: pq.ParquetFile, positions: Sequence[int]) -> list[int]:
+def _leaf_numbers(file: pq.ParquetFile, names: Sequence[str]) -> list[int]:
     """The Parquet leaves below these top-level columns."""
+    positions = [file.schema_arrow.get_field_index(name) for name in names]
     counts: defaultdict[int, list[int]] = defaultdict(list)
     leaf = 0
     for position, field in enumerate(file.schema_arrow):

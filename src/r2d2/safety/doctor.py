@@ -82,8 +82,8 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
             examine(files, child, aside, alone=True)
         else:
             refuse_unexplained(child, look_at(files, child, aside))
-    except Changed as error:
-        because = f"its copy in quarantine is not what it was: {error.args[0]}"
+    except (Changed, OSError) as error:
+        because = f"its copy in quarantine is not what it was: {_said(error)}"
         yield Finding(BAD, "quarantine", child.name, because, "restore it by its recipe now, while its parent is whole")
 
 
@@ -93,14 +93,18 @@ def _about_parent(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
         look = look_at(files, parent, parent.location)
         if deep:
             examine(files, parent, parent.location, alone=False)
-    except Changed as error:
+    except (Changed, OSError) as error:
         in_time = slot.state is State.QUARANTINED
         hint = "restore it from quarantine now" if in_time else f"bring the files of {parent.name!r} back from a backup"
-        yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {error.args[0]}", hint)
+        yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {_said(error)}", hint)
         return
     if look.others:
         because = f"its parent {parent.name!r} has grown: {some(look.others)}"
         yield Finding(NOTE, "parent", child.name, because, "that is fine: what was added is not read")
+
+
+def _said(error: Changed | OSError) -> str:
+    return f"it cannot be read ({error})" if isinstance(error, OSError) else str(error.args[0])
 
 
 def _about_place(files: Files, slot: Slot) -> Iterator[Finding]:
@@ -128,11 +132,20 @@ def _leftovers(files: Files, registry: Registry) -> Iterator[Finding]:
     known = {slot.slot for slot in registry.active if slot.state in expected}
     for name in _names(files, QUARANTINE):
         if name not in known:
-            because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
-            yield Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
+            yield _unexpected(registry, name)
     for name in _names(files, WORK):
         hint = "any command removes it" if is_slot(name) else "nothing here touches it"
         yield Finding(NOTE, "leftover", _name_of(registry, name), f"{WORK}/{name} is left over", hint)
+
+
+def _unexpected(registry: Registry, name: str) -> Finding:
+    """Something in quarantine that should not be there any more; after a restore by recipe, the damaged copy is."""
+    slot = registry.slots.get(name)
+    if slot is not None and slot.state is State.RESTORED:
+        because = f"{QUARANTINE}/{name} is the copy that was not fit to be restored; the table is back by its recipe"
+        return Finding(NOTE, "leftover", slot.entry.child.name, because, "remove it when nobody needs it")
+    because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
+    return Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
 
 
 def _names(files: Files, folder: str) -> list[str]:

@@ -102,6 +102,8 @@ def _why_not_from_quarantine(lake: Lake, slot: Slot) -> str:
         examine_quarantined(lake.files, slot)
     except Changed as error:
         return f"its copy in quarantine is damaged: {error.args[0]}"
+    except OSError as error:
+        return f"its copy in quarantine cannot be read: {error}"
     return ""
 
 

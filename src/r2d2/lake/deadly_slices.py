@@ -1,0 +1,42 @@
+"""Which slices kill or hang whoever reads them? Asked when a job has died of one (HAZARDS 25).
+
+They are read one by one, in children that may die, of a process that is started for it: this one may have loaded
+Polars, and a fork of a process with Polars' threads hangs as soon as it reads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+from r2d2.errors import R2D2Error
+from r2d2.lake.guarded import guarded_map
+from r2d2.lake.read_slice import FileSlice, try_to_read
+
+
+def deadly_slices(parts: Sequence[FileSlice], *, timeout_seconds: float) -> dict[int, str]:
+    """Which of the slices, by position, kill or hang whoever reads them, or cannot be read, and why."""
+    done = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=json.dumps({"parts": list(parts), "seconds": timeout_seconds}),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode:
+        raise R2D2Error(f"the search for the file that kills its readers failed (exit code {done.returncode})")
+    return dict(json.loads(done.stdout))
+
+
+def _find(parts: Sequence[FileSlice], seconds: float) -> Iterator[tuple[int, str]]:
+    outcomes = guarded_map(try_to_read, parts, timeout_seconds=seconds, what="its rows")
+    return ((place, outcome.because) for place, outcome in enumerate(outcomes) if outcome.because)
+
+
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    print(json.dumps(list(_find(asked["parts"], asked["seconds"]))))

@@ -1,0 +1,148 @@
+"""A page that is not what its writer wrote proves nothing, though the fast reader would read on (HAZARDS 13)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r2d2.errors import TableError
+from r2d2.lake.check_pages import check_pages
+from r2d2.lake.read_slice import _same_kind, read_slice
+from tests.mutate_parquet import pages_of
+from tests.random_tables import PLAIN_WRITERS, tables
+
+ROWS = 50_000
+CODECS = ("none", "snappy", "gzip", "zstd", "lz4", "brotli")
+
+
+def columns_of(path: Path) -> list[tuple[Any, Any]]:
+    file = pq.ParquetFile(path)
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    return [(group.column(n), file.schema.column(n)) for group in groups for n in range(file.metadata.num_columns)]
+
+
+def a_table() -> pa.Table:
+    numbers = np.random.default_rng(1).permutation(ROWS)
+    nullable = pa.array(numbers, mask=numbers % 7 == 0)
+    return pa.table({"n": numbers, "nullable": nullable, "s": pa.array(numbers % 99).cast(pa.string())})
+
+
+def whole(path: Path) -> dict[str, Any]:
+    """The file as one slice that is large enough for the fast reader."""
+    return {
+        "path": str(path),
+        "first": 0,
+        "rows": ROWS,
+        "bytes": 1 << 20,
+        "partition": [],
+        "fold": False,
+        "small": False,
+    }
+
+
+def read(path: Path) -> dict[Any, Any]:
+    return read_slice(whole(path), [("n",), ("nullable",), ("s",)])
+
+
+@pytest.mark.parametrize("pages", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_a_writer_wrote_passes(tmp_path: Path, codec: str, pages: str) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(a_table(), path, compression=codec, data_page_version=pages, write_page_checksum=codec == "zstd")
+    check_pages(str(path), columns_of(path))
+    assert read(path)["n",].to_pylist() == a_table().column("n").to_pylist()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_what_any_writer_wrote_passes(tmp_path: Path, data: st.DataObject) -> None:
+    path = tmp_path / "t.parquet"
+    path.unlink(missing_ok=True)
+    types = [pa.int64(), pa.string(), pa.bool_(), pa.float64(), pa.list_(pa.int64()), pa.binary()]
+    table = data.draw(tables(data.draw(st.lists(st.sampled_from(types), min_size=1, max_size=3))))
+    data.draw(st.sampled_from(PLAIN_WRITERS))(table, path)
+    if path.exists():
+        check_pages(str(path), columns_of(path))
+
+
+def test_one_flipped_bit_in_a_page_with_a_checksum_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(a_table(), path, compression="none", use_dictionary=False, write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[pages_of(bytes(content))[0] + 5_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(TableError, match="checksum"):
+        read(path)
+
+
+def test_a_flipped_bit_in_a_column_of_the_slow_reader_is_found_too(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(a_table(), path, compression="none", use_dictionary=False, write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[pages_of(bytes(content))[0] + 5_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=r"could not verify page integrity|CRC"):
+        read_slice(whole(path) | {"small": True}, [("n",)])
+
+
+def test_a_header_that_lies_about_a_size_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(a_table(), path, compression="snappy", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    place = pages_of(bytes(content))[0]
+    assert content[place : place + 3] == b"\x15\x00\x15"  # a data page, and its size follows
+    content[place + 3] ^= 2
+    path.write_bytes(content)
+    with pytest.raises(TableError, match="bytes where its header says"):
+        read(path)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+def test_a_header_that_is_none_is_found(tmp_path: Path, offset: int) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(a_table(), path, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    place = pages_of(bytes(content))[0]
+    content[place + offset] = 0xFF
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=r"damaged|hold"):
+        read(path)
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_text_that_is_none_is_found_by_both_readers(tmp_path: Path, small: bool) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"s": ["zzzz"] * ROWS}), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"zzzz", b"z\xffzz"))
+    with pytest.raises(TableError, match=r"(?i)utf-?8"):
+        read_slice(whole(path) | {"small": small}, [("s",)])
+
+
+def test_a_column_whose_lists_hold_other_values_to_the_fast_reader_is_the_slow_readers(tmp_path: Path) -> None:
+    """As after damage to a type in the footer."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"l": pa.array([[[b"a"]]], pa.list_(pa.list_(pa.binary())))}), path)
+    with pq.ParquetFile(path) as file:
+        assert _same_kind(file, "l", pa.chunked_array([pa.array([[[b"a"]]], pa.list_(pa.list_(pa.large_binary())))]))
+        assert not _same_kind(file, "l", pa.chunked_array([pa.array([[["a"]]])]))
+        assert not _same_kind(file, "l", pa.chunked_array([pa.array([[b"a"]])]))
+
+
+def test_the_checksums_of_spark_hold_until_a_bit_flips(spark: Any, tmp_path: Path) -> None:
+    spark.range(ROWS).selectExpr("id AS n", "IF(id % 7 = 0, NULL, id) AS nullable", "CAST(id AS STRING) AS s").coalesce(
+        1
+    ).write.parquet(str(tmp_path / "t"))
+    (path,) = (tmp_path / "t").glob("*.parquet")
+    assert sorted(read(path)["n",].to_pylist()) == list(range(ROWS))
+    content = bytearray(path.read_bytes())
+    content[pages_of(bytes(content))[0] + 5_000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(TableError, match="checksum"):
+        read(path)

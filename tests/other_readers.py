@@ -1,0 +1,98 @@
+"""Files as readers see them that have nothing to do with the product, each in a process that may die of it."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from r2d2.lake.guarded import guarded_map
+from r2d2.synthetic.truth_rows import rows_of
+
+SECONDS = 20.0  # for one file
+Seen = tuple[tuple[Any, ...], list[tuple[Any, ...]], str]  # columns, rows, and the types as this reader has them
+
+
+def read_by_pyarrow(path: str) -> Seen:
+    """Every leaf and every row, value by value."""
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        return _seen(file.read(use_threads=False))
+
+
+def read_by_duckdb(path: str) -> Seen:
+    """The same by another reader."""
+    query = "SELECT * FROM read_parquet($path, hive_partitioning = false)"
+    return _seen(_duckdb().sql(query, params={"path": path}).to_arrow_table())
+
+
+def read_by_polars(path: str) -> Seen:
+    """And by a third."""
+    import polars as pl
+
+    return _seen(pl.read_parquet(path, glob=False, hive_partitioning=False, use_pyarrow=False).to_arrow())
+
+
+@cache
+def _duckdb() -> Any:
+    import duckdb
+
+    return duckdb.connect(
+        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False, "threads": 1}
+    )
+
+
+def _seen(table: pa.Table) -> Seen:
+    found = rows_of(table)
+    return (
+        found.columns,
+        list(found.rows),
+        table.schema.to_string(show_field_metadata=False, show_schema_metadata=False),
+    )
+
+
+READERS = {"pyarrow": read_by_pyarrow, "duckdb": read_by_duckdb, "polars": read_by_polars}
+
+
+def read_all(paths: Sequence[str], reader: str) -> dict[str, Seen | str]:
+    """By path: columns and rows, or why there are none. In a fresh process: forks of one with threads may hang."""
+    command = [sys.executable, "-m", "tests.other_readers", reader]
+    done = subprocess.run(command, input="\n".join(paths), stdout=subprocess.PIPE, text=True, check=True)
+    answers = (pickle.loads(base64.b64decode(line)) for line in done.stdout.splitlines())
+    return dict(zip(paths, answers, strict=True))
+
+
+def _packed(reader: str, path: str) -> str:
+    from polars.exceptions import PanicException
+
+    try:
+        return base64.b64encode(pickle.dumps(READERS[reader](path))).decode()
+    except (Exception, PanicException) as error:  # whatever it is: this reader cannot read it
+        return base64.b64encode(pickle.dumps(f"{type(error).__name__}: {error}")).decode()
+
+
+def _main() -> None:
+    paths = sys.stdin.read().split("\n")
+    for outcome in guarded_map(partial(_packed, sys.argv[1]), paths, timeout_seconds=SECONDS, what="it"):
+        print(outcome.result or base64.b64encode(pickle.dumps(outcome.because)).decode())
+
+
+def missing_copies(*, parent: Seen, child: Seen) -> int | None:
+    """How many rows of the child the parent lacks, copies counted; None if it lacks a column."""
+    columns, rows, _ = parent
+    if not set(child[0]) <= set(columns):
+        return None
+    places = [columns.index(column) for column in child[0]]
+    held = Counter(tuple(row[place] for place in places) for row in rows)
+    return (Counter(child[1]) - held).total()
+
+
+if __name__ == "__main__":
+    _main()
