@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -101,7 +101,7 @@ def draft_plan(
     entries = []
     measured = drafts.measured([child for child, _, _ in ready], told)
     for (child, parent, instructions), content in zip(ready, measured, strict=True):
-        if isinstance(content, R2D2Error):
+        if isinstance(content, TableError):
             left_out.append(NotPlanned(child.name, str(content.args[0])))
         else:
             entries.append(Entry(child, parent, instructions, recipe_digest(instructions), content_of(content)))
@@ -159,22 +159,13 @@ class _Drafts:
         )
         return child, parent, instructions
 
-    def measured(self, children: list[TableSeen], told: Told) -> Iterator[Measured | R2D2Error]:
-        """What each holds; where tables that share a job fail, each is asked alone."""
+    def measured(self, children: list[TableSeen], told: Told) -> Sequence[Measured | TableError]:
+        """What each holds, or why that cannot be said."""
         places = [self._placed(child) for child in children]
         told("counting rows with a second reader", 0, len(places))
-        try:
-            yield from self._rebuilder.measure_all(
-                places, lambda done: told("counting rows with a second reader", done, len(places))
-            )
-        except TableError:
-            yield from map(self._alone, places)
-
-    def _alone(self, place: Placed) -> Measured | R2D2Error:
-        try:
-            return self._rebuilder.measure(place)
-        except TableError as error:
-            return error
+        return self._rebuilder.measure_many(
+            places, lambda done: told("counting rows with a second reader", done, len(places))
+        )
 
     def _table(self, number: int) -> TableSeen:
         if number not in self._seen:
