@@ -58,10 +58,11 @@ def restore(
     if tables is None:
         slots = list(reversed(deleted(lake.registry)))
     else:
+        tables = tuple(tables)
         slots = list({slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values())
     some = batches(slots, entry_of=lambda slot: slot.entry)
     done = [one for batch in some for one in _restore(lake, batch, rebuilder, to)]
-    if tables is not None and len(done) == 1 and done[0].error is not None:
+    if tables is not None and len(tables) == 1 and done[0].error is not None:
         raise done[0].error
     return tuple(_outcome(one, (to or lake.files).root) for one in done)
 
