@@ -90,7 +90,8 @@ def tally_pairs(spark: SparkSession, pairs: Sequence[Pair]) -> list[Tally]:
         tasks = _tasks(pairs)
         rows = names.told(spark, reduce(lambda one, other: one.unionAll(other), frames).coalesce(tasks), counted=True)
         texts = F.when(F.col("pair") >= 0, F.col("text")).alias("text")
-        tallies = tally_by_pair(spark, rows.select("pair", texts, "made", "there", "distinct"), tasks)
+        rows = _spread(rows.select("pair", texts, "made", "there", "distinct"), tasks)
+        tallies = tally_by_pair(spark, rows)
     for number, stated in enumerate(names.rows):
         tally = tallies.get(-1 - number)
         read_rows = tally.read_made + tally.read_there if tally else 0
@@ -114,8 +115,7 @@ def made_rows(spark: SparkSession, pairs: Sequence[Pair]) -> tuple[DataFrame, li
         content = [f"g{part.number}" for part in parts]
         tasks = _tasks(pairs)
         told = names.told(spark, rows.coalesce(tasks), counted=False).select("pair", "part", *content)
-        spread = told.coalesce(1) if tasks == 1 else told.repartition(tasks, "pair")
-        return spread.sortWithinPartitions("pair"), parts
+        return _spread(told, tasks).sortWithinPartitions("pair"), parts
 
 
 def parts_of(pairs: Sequence[Pair]) -> list[Part]:
@@ -185,6 +185,11 @@ def _place(part: Part, kept: Column) -> list[Column]:
     return [F.lit(part.number).alias("part"), F.col(FILE), F.col(ROW), kept.alias("kept")]
 
 
+def _spread(rows: DataFrame, tasks: int) -> DataFrame:
+    """All rows of a pair together: then no step that follows has to move them again."""
+    return rows if tasks == 1 else rows.repartition(tasks, "pair")
+
+
 def _tasks(pairs: Sequence[Pair]) -> int:
     """Few: each task gets the whole plan, with every predicate in it, and has to unpack it."""
     shapes = [shape for pair in pairs for shape in (pair.there, pair.source) if shape is not None]
@@ -211,7 +216,7 @@ class _Names:
                 for file in shape.files:
                     everybody[file.path].append(pair)
             elif given.recipe.rows is not None:
-                for path, bitmap in _listed(given, shape):
+                for path, bitmap in rows_listed(given, shape):
                     listed[path].append((pair, bitmap))
         for path, name in name_of.items():
             if listed[path]:
@@ -243,12 +248,13 @@ class _Names:
         return rows.withColumn("pair", F.explode(F.concat(*itself, *known)))
 
 
-def _listed(given: Instructions, shape: Shape) -> Iterator[tuple[str, bytes]]:
+def rows_listed(given: Instructions, shape: Shape) -> list[tuple[str, bytes]]:
+    """The files whose rows a recipe lists, each with its bitmap."""
     paths = {file.below: file.path for file in shape.files}
     for chosen in given.recipe.rows or ():
         if chosen.path not in paths:
             raise TableError(f"the recipe lists rows of {chosen.path!r}, which is no file of the parent")
-        yield paths[chosen.path], chosen.bitmap
+    return [(paths[chosen.path], chosen.bitmap) for chosen in given.recipe.rows or ()]
 
 
 def expand_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

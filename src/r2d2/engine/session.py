@@ -181,6 +181,7 @@ def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, s
         "spark.shuffle.spill.compress": "false",
         "spark.sql.codegen.wholeStage": "false",  # a plan runs once: compiling it takes longer than running it
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.subexpressionElimination.enabled": "false",  # without compiled code its bookkeeping costs more
     }
 
 

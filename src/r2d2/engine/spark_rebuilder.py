@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from r2d2.engine.canonical_text import row_text
 from r2d2.engine.cluster import columns_for
-from r2d2.engine.follow_recipe import Made, follow_recipe
+from r2d2.engine.follow_recipe import Made, follow_recipe, keep_where, make_columns
 from r2d2.engine.instructions import Instructions
 from r2d2.engine.job import run_job
-from r2d2.engine.many_tables import Pair, made_rows, tally_pairs
+from r2d2.engine.many_tables import Pair, can_share, made_rows, rows_listed, tally_pairs
 from r2d2.engine.read_exactly import (
     Read,
     hidden_nanoseconds,
@@ -129,6 +129,8 @@ class SparkRebuilder:
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
+        self._reads: dict[Any, Read] = {}  # of the schemas of parents in a plan that is being made
+        self._shapes = Shapes()  # of these parents
 
     def instructions(
         self,
@@ -152,8 +154,24 @@ class SparkRebuilder:
         folder_numbers(form)
         given = Instructions(recipe, form, dict(parent_types), fold_case)
         with columns_for(self._session()):
-            self._made(given, parent)  # builds the whole plan, which shows whether Spark can follow the recipe
+            self._refuse_unfollowable(given, parent)
         return given.to_json()
+
+    def _refuse_unfollowable(self, given: Instructions, parent: Placed) -> None:
+        """Build what the recipe makes, which shows whether Spark can follow it; parents of one schema are read once."""
+        shape = self._shapes.of(parent)
+        if not can_share(Pair(source=shape, given=given)):
+            self._made(given, parent)
+            return
+        only = given.columns_read(shape)
+        key = shape.nodes, tuple(only)
+        if key not in self._reads:
+            self._reads[key] = read_exactly(self._session(), shape, only=only)
+        with spark_errors():
+            make_columns(given.recipe, self._reads[key], given.form, fold_case=given.fold_case)
+            if given.recipe.where is not None:
+                keep_where(given.recipe.where, self._reads[key], given.fold_case)
+            rows_listed(given, shape)
 
     def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Compared:
         """Run the recipe on the parent and compare with the child: every row with its copies, and the schema."""

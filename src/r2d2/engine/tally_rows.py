@@ -67,18 +67,16 @@ def tally_rows(spark: SparkSession, counted: Sequence[Counted]) -> list[Tally]:
             for number, one in enumerate(counted)
         ]
         tasks = sum(one.size_bytes for one in counted) // BYTES_PER_TASK + 1
-        found = tally_by_pair(spark, reduce(lambda a, b: a.unionAll(b), frames), tasks)
+        found = tally_by_pair(spark, _spread(reduce(lambda a, b: a.unionAll(b), frames), tasks))
     return [found.get(number, Tally.nothing()) for number in range(len(counted))]
 
 
-def tally_by_pair(spark: SparkSession, rows: DataFrame, tasks: int) -> dict[int, Tally]:
+def tally_by_pair(spark: SparkSession, rows: DataFrame) -> dict[int, Tally]:
     """The tally of each pair that has rows, in one job. *rows* are pair int, text, made, there, distinct boolean."""
     from pyspark.sql import functions as F
 
-    grouped = (
-        _spread(rows, tasks)
-        .groupBy("pair", "text")
-        .agg(F.sum("made").alias("made"), F.sum("there").alias("there"), F.max("distinct").alias("distinct"))
+    grouped = rows.groupBy("pair", "text").agg(
+        F.sum("made").alias("made"), F.sum("there").alias("there"), F.max("distinct").alias("distinct")
     )
     answers = run_job(spark, lambda: grouped.groupBy("pair").agg(*_sums()).collect())
     return {row["pair"]: _tally(row.asDict()) for row in answers}
