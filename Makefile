@@ -113,7 +113,7 @@ torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 100,000 losses of p
 	  $(BIN)/python -m pytest tests/safety
 
 .PHONY: torture-soak
-torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (hours)
+torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (an hour)
 	@$(BIN)/python -m benchmarks.soak
 
 .PHONY: lock
