@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.session import LazySession
 from r2d2.engine.spark_rebuilder import Compared, SparkRebuilder
-from r2d2.errors import R2D2Error, TableError, UserError
+from r2d2.errors import R2D2Error, UserError
 from r2d2.model.scan import Scan
 from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, lake_root, past_deletions
 from r2d2.planning import Planned, plan_lake
@@ -74,7 +74,7 @@ class ByValues:
         return [one if isinstance(one, R2D2Error) else content_of(one) for one in measured]
 
 
-def _comparison(compared: Compared | TableError) -> Comparison | R2D2Error:
+def _comparison(compared: Compared | R2D2Error) -> Comparison | R2D2Error:
     return compared if isinstance(compared, R2D2Error) else Comparison(compared.differs, content_of(compared.content))
 
 

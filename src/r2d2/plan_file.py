@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from r2d2.engine.spark_rebuilder import Measured, SparkRebuilder
-from r2d2.errors import R2D2Error, TableError, UserError
+from r2d2.errors import R2D2Error, UserError
 from r2d2.model.plan import Deletion
 from r2d2.model.profile import TableProfile
 from r2d2.model.recipe import Recipe
@@ -101,7 +101,7 @@ def draft_plan(
     entries = []
     measured = drafts.measured([child for child, _, _ in ready], told)
     for (child, parent, instructions), content in zip(ready, measured, strict=True):
-        if isinstance(content, TableError):
+        if isinstance(content, R2D2Error):
             left_out.append(NotPlanned(child.name, str(content.args[0])))
         else:
             entries.append(Entry(child, parent, instructions, recipe_digest(instructions), content_of(content)))
@@ -159,7 +159,7 @@ class _Drafts:
         )
         return child, parent, instructions
 
-    def measured(self, children: list[TableSeen], told: Told) -> Sequence[Measured | TableError]:
+    def measured(self, children: list[TableSeen], told: Told) -> Sequence[Measured | R2D2Error]:
         """What each holds, or why that cannot be said."""
         places = [self._placed(child) for child in children]
         told("counting rows with a second reader", 0, len(places))

@@ -1,7 +1,8 @@
 """Small tables share jobs, large ones have their own. Where a shared job fails, only the table to blame fails.
 
 A bundle that fails is halved until the table that fails is alone. It is then asked the plain way, which has the last
-word: no table is ever refused because of its neighbours.
+word: no table is ever refused because of its neighbours. What no table is to blame for, such as a lost cluster, is
+raised at once.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from r2d2.engine.failures import worker_died
 from r2d2.engine.many_tables import Pair, can_share
 from r2d2.engine.table_shape import Shape, shape_of
-from r2d2.errors import TableError
+from r2d2.errors import R2D2Error, TableError, UserError
 
 if TYPE_CHECKING:
     from r2d2.engine.spark_rebuilder import Placed
@@ -45,9 +47,9 @@ def share(
     together: Callable[[Sequence[Pair]], list[Answer]],
     alone: Callable[[Asked], Answer],
     progress: Callable[[int], None] = lambda done: None,
-) -> list[Answer | TableError]:
+) -> list[Answer | R2D2Error]:
     """The answer for each that is asked. *pair* says what is read for it; None if it is not to be shared."""
-    answers: dict[int, Answer | TableError] = {}
+    answers: dict[int, Answer | R2D2Error] = {}
     shared: dict[int, Answer]
     small: list[tuple[int, Pair]] = []
     for number, one in enumerate(asked):
@@ -91,14 +93,21 @@ def _halved(
         return {}
     try:
         answers = together([pair for _, pair in bundle])
-    except TableError:
+    except R2D2Error as error:
+        _raise_if_nobody_is_to_blame(error)
         half = len(bundle) // 2
         return {**_halved(bundle[:half], together), **_halved(bundle[half:], together)}
     return {number: answer for (number, _), answer in zip(bundle, answers, strict=True)}
 
 
-def _tried(alone: Callable[[Asked], Answer], one: Asked) -> Answer | TableError:
+def _tried(alone: Callable[[Asked], Answer], one: Asked) -> Answer | R2D2Error:
     try:
         return alone(one)
-    except TableError as error:
+    except R2D2Error as error:
+        _raise_if_nobody_is_to_blame(error)
         return error
+
+
+def _raise_if_nobody_is_to_blame(error: R2D2Error) -> None:
+    if isinstance(error, UserError) and not worker_died(error):
+        raise error

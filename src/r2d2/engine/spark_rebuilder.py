@@ -39,7 +39,7 @@ from r2d2.engine.write_exactly import (
     write_empty,
     writing_task,
 )
-from r2d2.errors import TableError
+from r2d2.errors import R2D2Error, TableError
 from r2d2.model.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class SparkRebuilder:
 
     def measure_many(
         self, tables: Sequence[Placed], progress: Callable[[int], None] = lambda done: None
-    ) -> list[Measured | TableError]:
+    ) -> list[Measured | R2D2Error]:
         """The same of many tables, of which the small ones share jobs; an error where one cannot be read."""
         shapes = Shapes()
 
@@ -222,7 +222,7 @@ class SparkRebuilder:
     def _measured(self, pairs: Sequence[Pair]) -> list[Measured]:
         return [content for _, content in self._tallied(pairs)]
 
-    def verify_many(self, asked: Sequence[Verify]) -> list[Compared | TableError]:
+    def verify_many(self, asked: Sequence[Verify]) -> list[Compared | R2D2Error]:
         """`verify` of many tables, of which the small ones share jobs."""
         shapes = Shapes()
 
@@ -238,7 +238,7 @@ class SparkRebuilder:
 
         return share(asked, pair=pair, together=together, alone=alone)
 
-    def compare_many(self, asked: Sequence[Compare]) -> list[Compared | TableError]:
+    def compare_many(self, asked: Sequence[Compare]) -> list[Compared | R2D2Error]:
         """`compare` of many tables, of which the small ones share jobs."""
         shapes = Shapes()
 
@@ -253,7 +253,7 @@ class SparkRebuilder:
             asked, pair=pair, together=together, alone=lambda o: self.compare(rebuilt=o.rebuilt, child=o.child)
         )
 
-    def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | TableError]:
+    def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
         """`rebuild` of many tables, of which the small ones share jobs."""
         shapes = Shapes()
 
