@@ -16,6 +16,7 @@ import pytest
 from pyroaring import BitMap
 
 from r2d2.engine import many_tables, share_jobs
+from r2d2.engine.instructions import Instructions
 from r2d2.engine.many_tables import Pair, expand_lists, parts_of
 from r2d2.engine.spark_rebuilder import SparkRebuilder
 from r2d2.engine.table_shape import shape_of
@@ -137,6 +138,37 @@ def test_every_type_is_read_and_written_together(rebuilder: SparkRebuilder, tmp_
     assert [one.differs for one in rebuilder.compare_many(pairs)] == ["", ""]  # type: ignore[union-attr]
 
 
+def test_many_tables_are_read_over_spark_connect_with_the_same_answers(
+    rebuilder: SparkRebuilder, remote: str, tmp_path: Path
+) -> None:
+    from r2d2.engine.session import open_session
+    from r2d2.settings import Settings
+
+    several = family(rebuilder, tmp_path, 0)[:5]
+    here = rebuilder.verify_many(several)
+    with open_session(Settings(remote=remote)) as session:
+        shapes, spark = share_jobs.Shapes(), session
+        pairs = [
+            Pair(shapes.of(one.child), shapes.of(one.parent), Instructions.parse(one.recipe), one.into)
+            for one in several
+        ]
+        there = SparkRebuilder(lambda: spark)
+        found = [content for _, content in there._tallied(pairs)]  # in shared jobs: asked alone, each would do, too
+        written = there._rebuilt(pairs)
+    assert found == [one.content for one in here]  # type: ignore[union-attr]
+    rebuilt = [Put(one.into, files) for one, files in zip(several, written, strict=True)]
+    assert rebuilder.measure_many(rebuilt) == found
+
+
+@pytest.mark.parametrize("name", ["[1]", "*", "%20", "{a,b}", "a\\b", "?", "a#b", " x ", "a\nb", "表", "a=b", "\"'`"])
+def test_whatever_a_table_is_called_its_rows_are_its_own(rebuilder: SparkRebuilder, tmp_path: Path, name: str) -> None:
+    table = put(tmp_path / name, pa.table({"a": [1, 2, 3]}), files=2)
+    other = put(tmp_path / "1", pa.table({"a": [4, 5, 6, 7]}))
+    shapes = [shape_of(one.path, one.files) for one in (table, other)]
+    tallies = many_tables.tally_pairs(rebuilder._session(), [Pair(there=shape) for shape in shapes])
+    assert [one.read_there for one in tallies] == [3, 4]
+
+
 def damaged(path: str) -> None:
     """Other bytes in the first page; the footer stays whole."""
     with open(path, "r+b") as file:
@@ -229,8 +261,6 @@ def test_rows_that_several_list_are_told_once_with_all_of_them() -> None:
 
 
 def test_a_part_has_so_many_sources_and_no_more(rebuilder: SparkRebuilder, tmp_path: Path) -> None:
-    from r2d2.engine.instructions import Instructions
-
     several, shapes = family(rebuilder, tmp_path, 0), share_jobs.Shapes()
     one = several[1]
     given, source = Instructions.parse(one.recipe), shapes.of(one.parent)

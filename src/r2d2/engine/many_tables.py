@@ -104,7 +104,7 @@ def made_rows(spark: SparkSession, pairs: Sequence[Pair]) -> tuple[DataFrame, li
     """What all recipes make: the pair, the part's number, and in g0, g1 … the row in the columns of its part."""
     from pyspark.sql import functions as F
 
-    parts = parts_of(pairs)
+    parts = [part for part in parts_of(pairs) if part.made]
     with spark_errors():
         frames, names = [], _Names()
         for part in parts:
