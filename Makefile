@@ -129,7 +129,7 @@ coverage-safety: $(DEV_STAMP) ## every branch of safe deletion is taken by its t
 	@$(BIN)/python -m pytest tests/safety --cov=r2d2.safety --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 .PHONY: torture-soak
-torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (hours)
+torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (an hour)
 	@$(BIN)/python -m benchmarks.soak
 
 .PHONY: lock

@@ -51,8 +51,32 @@ def memory_mb(root: int) -> dict[str, int]:
     return dict(held)
 
 
+def cpu_seconds(root: int) -> float:
+    """Processor time that the processes at and below *root*, and those of them that have ended, have taken so far."""
+    return sum(map(_cpu_ticks, _below(root))) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu_ticks(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return sum(map(int, file.read().rpartition(")")[2].split()[11:15]))
+    except OSError:  # it has just ended
+        return 0
+
+
 def _tree(root: int) -> list[tuple[str, int]]:
     """Kind and memory held of each process at and below *root*."""
+    found = []
+    for pid in _below(root):
+        status = _status(pid)
+        if status and "VmRSS" in status:
+            kind = "driver" if pid == root else "jvm" if status["Name"] == "java" else "worker"
+            found.append((kind, int(status["VmRSS"].split()[0]) >> 10))
+    return found
+
+
+def _below(root: int) -> list[int]:
+    """*root* and all processes that it started, directly or not."""
     below: defaultdict[int, list[int]] = defaultdict(list)
     for pid in filter(str.isdigit, os.listdir("/proc")):
         status = _status(int(pid))
@@ -60,12 +84,8 @@ def _tree(root: int) -> list[tuple[str, int]]:
             below[int(status["PPid"])].append(int(pid))
     found, waiting = [], [root]
     while waiting:
-        pid = waiting.pop()
-        waiting += below[pid]
-        status = _status(pid)
-        if status and "VmRSS" in status:
-            kind = "driver" if pid == root else "jvm" if status["Name"] == "java" else "worker"
-            found.append((kind, int(status["VmRSS"].split()[0]) >> 10))
+        found.append(waiting.pop())
+        waiting += below[found[-1]]
     return found
 
 

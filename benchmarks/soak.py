@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.processes import memory_mb
+from benchmarks.processes import cpu_seconds, memory_mb
 from benchmarks.results import save
 from r2d2.api import scan_lake
 from r2d2.deleting import apply_plan, doctor_of, drill_tables, make_plan, purge_tables, restore_tables
@@ -143,17 +143,18 @@ class _Stages:
             if not samples or done - samples[-1][1] >= max(1, self._tables // 20):
                 samples.append((time.perf_counter(), done, _megabytes()))
 
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), cpu_seconds(os.getpid())
         work(told)
-        seconds = time.perf_counter() - begun
+        seconds, cpu = time.perf_counter() - begun, cpu_seconds(os.getpid()) - cpu
         row = {
             "stage": stage,
             "seconds": seconds,
             "ms a table": 1000 * seconds / self._tables,
+            "CPU ms a table": 1000 * cpu / self._tables,  # the same however busy the machine is
             "MB after": _megabytes(),
             **_slope(samples),
         }
-        print(f"soak: {stage} took {seconds:.1f} s", file=sys.stderr, flush=True)
+        print(f"soak: {stage} took {seconds:.1f} s, {cpu:.1f} s of processor time", file=sys.stderr, flush=True)
         return row
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from r2d2.absent import lake_root, with_absent
 from r2d2.engine.session import LazySession
 from r2d2.engine.spark_rebuilder import Compared, SparkRebuilder
-from r2d2.errors import UserError
+from r2d2.errors import R2D2Error, UserError
 from r2d2.model.scan import Scan
 from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, past_deletions
 from r2d2.planning import Planned, plan_lake
@@ -28,7 +28,7 @@ from r2d2.safety.operations import explain
 from r2d2.safety.paths import SAFETY
 from r2d2.safety.plan import Content, Plan, read_plan, write_plan
 from r2d2.safety.posix import PosixFiles
-from r2d2.safety.rebuilder import Comparison, Placed
+from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuild, Verify
 from r2d2.safety.recovery import Recovered, open_lake
 from r2d2.safety.refused import Busy, JournalDamaged, Refused
 from r2d2.settings import Settings
@@ -54,29 +54,30 @@ class ByValues:
         self._verified = 0
         self._rebuilt = 0
 
-    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
-        """Run the recipe on the parent and compare with the child."""
+    def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
+        """Run each recipe on its parent and compare with the child."""
         self._told("comparing values", self._verified, 0)
-        self._verified += 1
-        return _comparison(self._rebuilder.verify(recipe=recipe, parent=parent, child=child))
+        self._verified += len(asked)
+        return [_comparison(one) for one in self._rebuilder.verify_many(asked)]
 
-    def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
-        """Write what the recipe makes of the parent."""
+    def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
+        """Write what each recipe makes of its parent."""
         self._told("rebuilding", self._rebuilt, 0)
-        self._rebuilt += 1
-        return self._rebuilder.rebuild(recipe=recipe, parent=parent, into=into, one_file=one_file)
+        self._rebuilt += len(asked)
+        return list(self._rebuilder.rebuild_many(asked))
 
-    def compare(self, *, rebuilt: Placed, child: Placed) -> Comparison:
-        """Compare two tables on disk."""
-        return _comparison(self._rebuilder.compare(rebuilt=rebuilt, child=child))
+    def compare_many(self, asked: Sequence[Compare]) -> list[Comparison | R2D2Error]:
+        """Compare tables on disk, two by two."""
+        return [_comparison(one) for one in self._rebuilder.compare_many(asked)]
 
-    def measure(self, table: Placed) -> Content:
-        """Counts and digest of a table on disk."""
-        return content_of(self._rebuilder.measure(table))
+    def measure_many(self, tables: Sequence[Placed]) -> list[Content | R2D2Error]:
+        """Counts and digest of tables on disk."""
+        measured = self._rebuilder.measure_many(tables)
+        return [one if isinstance(one, R2D2Error) else content_of(one) for one in measured]
 
 
-def _comparison(compared: Compared) -> Comparison:
-    return Comparison(compared.differs, content_of(compared.content))
+def _comparison(compared: Compared | R2D2Error) -> Comparison | R2D2Error:
+    return compared if isinstance(compared, R2D2Error) else Comparison(compared.differs, content_of(compared.content))
 
 
 @dataclass(frozen=True, slots=True)

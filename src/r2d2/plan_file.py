@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from r2d2.absent import below, is_as_seen
 from r2d2.engine.spark_rebuilder import Measured, SparkRebuilder
-from r2d2.errors import R2D2Error, TableError
+from r2d2.errors import R2D2Error
 from r2d2.model.plan import Deletion
 from r2d2.model.profile import TableProfile
 from r2d2.model.recipe import Recipe
@@ -145,22 +145,13 @@ class _Drafts:
         )
         return child, parent, instructions
 
-    def measured(self, children: list[TableSeen], told: Told) -> Iterator[Measured | R2D2Error]:
-        """What each holds; where tables that share a job fail, each is asked alone."""
+    def measured(self, children: list[TableSeen], told: Told) -> Sequence[Measured | R2D2Error]:
+        """What each holds, or why that cannot be said."""
         places = [self._placed(child) for child in children]
         told("counting rows with a second reader", 0, len(places))
-        try:
-            yield from self._rebuilder.measure_all(
-                places, lambda done: told("counting rows with a second reader", done, len(places))
-            )
-        except TableError:
-            yield from map(self._alone, places)
-
-    def _alone(self, place: Placed) -> Measured | R2D2Error:
-        try:
-            return self._rebuilder.measure(place)
-        except TableError as error:
-            return error
+        return self._rebuilder.measure_many(
+            places, lambda done: told("counting rows with a second reader", done, len(places))
+        )
 
     def _table(self, number: int) -> TableSeen:
         if number not in self._seen:

@@ -155,7 +155,7 @@ def test_tables_are_the_same_exactly_if_python_says_so(
     shuffled = put(folder / "shuffled", table.take(pa.array(order, pa.int64())), files=files)
     two = put(folder / "two", other)
     rows = rows_of(table)
-    measured = rebuilder.measure_all([one, shuffled, two])
+    measured = rebuilder.measure_many([one, shuffled, two])
     assert (measured[0].rows, measured[0].distinct_rows) == (rows.total(), len(rows))
     assert measured[0] == measured[1]
     same = same_schema(one, two) and rows == rows_of(other)

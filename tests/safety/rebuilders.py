@@ -7,12 +7,12 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from r2d2.errors import TableError
+from r2d2.errors import R2D2Error, TableError
 from r2d2.safety.plan import Content
-from r2d2.safety.rebuilder import Comparison, Placed
+from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuild, Verify
 
 Rows = tuple[tuple[str, ...], "Counter[tuple[Any, ...]]"]  # schema and bag
 
@@ -52,6 +52,21 @@ class Rebuilder:
         self.layers = {layer.root: layer for layer in layers}
         self.encode, self.decode = (encode_parquet, decode_parquet) if parquet else (encode_lines, decode_lines)
         self.rebuilt = 0
+
+    def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
+        return [_tried(self.verify, recipe=one.recipe, parent=one.parent, child=one.child) for one in asked]
+
+    def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
+        return [
+            _tried(self.rebuild, recipe=one.recipe, parent=one.parent, into=one.into, one_file=one.one_file)
+            for one in asked
+        ]
+
+    def compare_many(self, asked: Sequence[Compare]) -> list[Comparison | R2D2Error]:
+        return [_tried(self.compare, rebuilt=one.rebuilt, child=one.child) for one in asked]
+
+    def measure_many(self, tables: Sequence[Placed]) -> list[Content | R2D2Error]:
+        return [_tried(self.measure, table) for table in tables]
 
     def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
         made, there = run(recipe, self.rows(parent)), self.rows(child)
@@ -103,6 +118,13 @@ class Rebuilder:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb") as file:
             file.write(content)
+
+
+def _tried(ask: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    try:
+        return ask(*given, **named)
+    except R2D2Error as error:
+        return error
 
 
 def run(recipe: Mapping[str, Any], parent: Rows) -> Rows:

@@ -31,7 +31,7 @@ from r2d2.safety.rebuilder import Comparison, Placed
 from r2d2.safety.records import MoveIntended, PlanStarted, Restored, decode_record, encode_record
 from r2d2.safety.refused import Changed, JournalDamaged, Refused
 from r2d2.safety.registry import Registry, State
-from r2d2.safety.restore import restore_one
+from r2d2.safety.restore import restore
 from tests.safety.hooked import Hooked
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
@@ -432,7 +432,7 @@ def a_table_that_recovery_left_alone() -> bool:
         (slot,) = lake.registry.active
         assert slot.state is State.MOVING
         try:
-            restore_one(lake, slot, rebuilder=world.rebuilder, to=MemoryFiles("/elsewhere"))
+            restore(lake, rebuilder=world.rebuilder, tables=[slot.slot], to=MemoryFiles("/elsewhere"))
         except Refused:
             return False
         return True

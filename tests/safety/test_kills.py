@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from r2d2.safety.paths import WORK
 from tests.safety.hooked import Killed, count, kill_at
 from tests.safety.tally import TALLY
 from tests.safety.world import (
@@ -150,3 +151,20 @@ def test_a_process_that_is_really_killed_loses_nothing(scenario: Scenario, fast_
     TALLY["real kills"] += 1
     assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     check_all_comes_back(world)
+
+
+def test_a_restore_is_finished_even_if_its_work_folder_is_gone() -> None:
+    """Killed right after the move; then somebody tidies up the empty folder that the table was moved out of."""
+    prepared = memory_world(["flat.rows"])
+    for step in ("apply", "drill", "purge"):
+        getattr(prepared, step)()
+    probe, moves = prepared.fork(), list[int]()
+    files = count(probe.files)
+    files.before = lambda number, name, given: moves.append(number) if name == "move" else None
+    probe.restore(files)
+    world = prepared.fork()
+    with pytest.raises(Killed):
+        world.restore(kill_at(world.files, moves[-1] + 1))
+    (slot,) = world.files.names(WORK)
+    world.files.remove_folder(f"{WORK}/{slot}")
+    assert check_all_comes_back(world)["flat.rows"] == "lake"

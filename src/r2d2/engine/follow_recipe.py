@@ -36,7 +36,16 @@ class Made:
 
 
 def follow_recipe(spark: SparkSession, recipe: Recipe, parent: Read, form: Form, *, fold_case: bool) -> Made:
-    """The child's columns out of the parent's, each in the child's own type."""
+    """The child's columns out of the parent's, each in the child's own type, and the rows that are kept."""
+    columns, partitions = make_columns(recipe, parent, form, fold_case=fold_case)
+    frame, keep = _kept(spark, recipe, parent, fold_case)
+    return Made(frame, columns, partitions, keep)
+
+
+def make_columns(
+    recipe: Recipe, parent: Read, form: Form, *, fold_case: bool
+) -> tuple[tuple[tuple[Column, Node], ...], tuple[Column, ...]]:
+    """The child's columns and its partition columns, made of all rows of a parent."""
     sources = {_fold(output.column.token, fold_case): output.source for output in recipe.columns}
     maker = _Maker(parent, sources, fold_case)
     columns = tuple((maker.made((name,), node), node) for name, node in form.nodes)
@@ -44,8 +53,7 @@ def follow_recipe(spark: SparkSession, recipe: Recipe, parent: Read, form: Form,
     unused = sources.keys() - maker.used
     if unused:
         raise TableError(f"the recipe makes a column {spell(min(unused))} that the table does not have")
-    frame, keep = _kept(spark, recipe, parent, fold_case)
-    return Made(frame, columns, partitions, keep)
+    return columns, partitions
 
 
 def top_columns(recipe: Recipe) -> set[str]:
@@ -132,7 +140,12 @@ def _kept(spark: SparkSession, recipe: Recipe, parent: Read, fold_case: bool) ->
         return _listed(spark, recipe, parent)
     if recipe.where is None:
         return parent.frame, F.lit(True)
-    return parent.frame, to_spark(in_frame(recipe.where, parent, fold_case), parent.frame.schema)
+    return parent.frame, keep_where(recipe.where, parent, fold_case)
+
+
+def keep_where(predicate: Predicate, parent: Read, fold_case: bool) -> Column:
+    """True for the rows of the parent that the predicate keeps, else false."""
+    return to_spark(in_frame(predicate, parent, fold_case), parent.frame.schema)
 
 
 def in_frame(predicate: Predicate, parent: Read, fold_case: bool) -> Predicate:

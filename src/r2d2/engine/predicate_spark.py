@@ -97,18 +97,33 @@ class _Compared:
             case Between(_, low, high):
                 return self._compared(">=", low) & self._compared("<=", high)
             case OneOf(_, literals):
-                return reduce(or_, [self._compared("=", literal) for literal in literals], self._same(False))
+                return self._one_of(literals)
         raise AssertionError(leaf)
 
+    def _one_of(self, literals: tuple[Literal, ...]) -> Column:
+        """Constants that are compared plainly in one list: an expression for each takes a long list too long."""
+        plain, others = [], [self._same(False)]
+        for literal in literals:
+            answer = self._answer("=", literal)
+            if not isinstance(answer, bool) and answer[0] == "=" and not (self._is_float and answer[1] == 0):
+                plain.append(self._constant(answer[1]))
+            else:
+                others.append(self._compared("=", literal))
+        return reduce(or_, others, self._values.isin(*plain)) if plain else reduce(or_, others)
+
     def _compared(self, operator: str, literal: Literal) -> Column:
-        if literal.column_kind != kind_of(self._type):
-            raise TableError(f"column {spell(self._token)} is {self._type}: it cannot be compared with {literal}")
-        answer = settled(operator, literal, self._type)
+        answer = self._answer(operator, literal)
         if isinstance(answer, bool):
             return self._same(answer)
         if self._is_float and answer[1] == 0:
             return self._compared_with_zero(*answer)
         return apply_operator(answer[0], self._values, self._constant(answer[1]))
+
+    def _answer(self, operator: str, literal: Literal) -> bool | tuple[str, Any]:
+        """What the comparison comes to in the column's own type: always the same, or an operator and a value."""
+        if literal.column_kind != kind_of(self._type):
+            raise TableError(f"column {spell(self._token)} is {self._type}: it cannot be compared with {literal}")
+        return settled(operator, literal, self._type)
 
     def _compared_with_zero(self, operator: str, zero: Any) -> Column:
         """-0.0 lies below 0.0; Spark calls them equal, but prints them differently."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FILE, ROW = "r2d2_file", "r2d2_row"  # the number of the file in the shape, and of the row in the file
 
+_SCHEME = "^file:/+"
 FEW_FILES = 200  # whose names one task finds out without a shuffle
 
 # Cluster settings that would change what is read are pinned with each read (HAZARDS 7, 10) …
@@ -113,17 +114,13 @@ def read_exactly(
     *numbered* each row knows its file and its place there.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql import types as T
 
     _refuse_settings(spark, shape)
     wanted = [(name, node) for name, node in shape.nodes if only is None or name in set(only)]
     if (shape.partitions or numbered) and any(name.lower() == "_metadata" for name, _ in shape.nodes):
         raise TableError("it has a column _metadata, which hides Spark's own")
     with spark_errors():
-        schema = T.StructType([T.StructField(name, spark_type(node)) for name, node in wanted])
-        frame = spark.read.options(**_PINNED).schema(schema).parquet(*(_escaped(file.path) for file in shape.files))
-        columns = {name: Source((f"d{place}",), node) for place, (name, node) in enumerate(wanted)}
-        chosen = [F.col(f"`{name.replace('`', '``')}`").alias(f"d{place}") for place, (name, _) in enumerate(wanted)]
+        frame, chosen = _open(spark, shape, wanted)
         if numbered or shape.partitions:
             place = [F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(ROW)]
             frame = _with_partitions(spark, frame.select(*chosen, *place), shape, typed or {})
@@ -131,7 +128,49 @@ def read_exactly(
             frame = frame.select(*chosen)
     kinds = [Leaf((typed or {}).get(name, "string")) for name in shape.partitions]
     partitions = {n: Source((f"p{i}",), kind) for i, (n, kind) in enumerate(zip(shape.partitions, kinds, strict=True))}
-    return Read(frame, shape, columns, partitions)
+    return Read(frame, shape, _sources(wanted), partitions)
+
+
+def read_together(spark: SparkSession, shape: Shape, *, only: Iterable[str] | None = None) -> tuple[Read, list[str]]:
+    """Files of many tables of one schema as one frame, and how each row names the file that it comes from, in order.
+
+    Which name Spark gives a file is not asked of its rows, which would take a job, but of its listing. Should the two
+    ever differ, the row is nobody's, and then there are fewer rows than the footers state.
+    """
+    from pyspark.sql import functions as F
+
+    _refuse_settings(spark, shape)
+    if shape.partitions or any(name.lower() == "_metadata" for name, _ in shape.nodes):
+        raise TableError("it cannot be read together with others")
+    wanted = [(name, node) for name, node in shape.nodes if only is None or name in set(only)]
+    with spark_errors():
+        frame, chosen = _open(spark, shape, wanted)
+        listed = {_path_of(uri): _plain_name(uri) for uri in frame.inputFiles()}
+        path = F.regexp_replace(F.col("_metadata.file_path"), _SCHEME, "/").alias(FILE)
+        frame = frame.select(*chosen, path, F.col("_metadata.row_index").alias(ROW))
+    missing = [file.path for file in shape.files if file.path not in listed]
+    if missing or len(listed) != len(shape.files):
+        raise TableError(f"Spark lists other files than were asked for, such as {(missing or sorted(listed))[0]}")
+    return Read(frame, shape, _sources(wanted), {}), [listed[file.path] for file in shape.files]
+
+
+def _plain_name(uri: str) -> str:
+    """A file's URI without its scheme, of which there are forms with one and with three slashes."""
+    return re.sub(_SCHEME, "/", uri)
+
+
+def _open(spark: SparkSession, shape: Shape, wanted: Sequence[tuple[str, Node]]) -> tuple[DataFrame, list[Column]]:
+    """The files in Spark, and the wanted columns under our own names."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    schema = T.StructType([T.StructField(name, spark_type(node)) for name, node in wanted])
+    frame = spark.read.options(**_PINNED).schema(schema).parquet(*(_escaped(file.path) for file in shape.files))
+    return frame, [F.col(f"`{name.replace('`', '``')}`").alias(f"d{place}") for place, (name, _) in enumerate(wanted)]
+
+
+def _sources(wanted: Sequence[tuple[str, Node]]) -> dict[str, Source]:
+    return {name: Source((f"d{place}",), node) for place, (name, node) in enumerate(wanted)}
 
 
 def _with_partitions(spark: SparkSession, frame: DataFrame, shape: Shape, typed: Mapping[str, str]) -> DataFrame:

@@ -180,11 +180,13 @@ def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, s
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.caseSensitive": "true",  # columns are matched by their exact names
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # or naming 33 files takes a job
         "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
         "spark.shuffle.compress": "false",  # what goes through a shuffle here is hashes: nothing to squeeze
         "spark.shuffle.spill.compress": "false",
         "spark.sql.codegen.wholeStage": "false",  # a plan runs once: compiling it takes longer than running it
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.subexpressionElimination.enabled": "false",  # without compiled code its bookkeeping costs more
     }
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from r2d2.engine.canonical_text import row_text
 from r2d2.engine.cluster import columns_for
-from r2d2.engine.follow_recipe import Made, follow_recipe, top_columns
+from r2d2.engine.follow_recipe import Made, follow_recipe, keep_where, make_columns
+from r2d2.engine.instructions import Instructions
 from r2d2.engine.job import run_job
+from r2d2.engine.many_tables import Pair, can_share, made_rows, rows_listed, tally_pairs
 from r2d2.engine.read_exactly import (
     Read,
     hidden_nanoseconds,
@@ -22,6 +24,7 @@ from r2d2.engine.read_exactly import (
     read_exactly,
     spark_errors,
 )
+from r2d2.engine.share_jobs import Shapes, share
 from r2d2.engine.table_shape import Shape, folders_of, shape_of
 from r2d2.engine.tally_rows import BYTES_PER_TASK, Counted, Tally, tally_rows
 from r2d2.engine.tasks import run_tasks
@@ -29,24 +32,19 @@ from r2d2.engine.travel import travelling
 from r2d2.engine.write_exactly import (
     Form,
     folder_numbers,
-    form_from_json,
     form_of,
     form_to_json,
     refuse_inexact_form,
     write_batches,
     write_empty,
+    writing_task,
 )
-from r2d2.errors import TableError
-from r2d2.model import recipe as recipes
+from r2d2.errors import R2D2Error, TableError
 from r2d2.model.recipe import Recipe
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-FORMAT = 1
-TABLES_PER_JOB = 20
-BYTES_PER_JOB = 256 << 20
 
 
 class Placed(Protocol):
@@ -59,6 +57,54 @@ class Placed(Protocol):
     @property
     def files(self) -> tuple[str, ...]:
         """The files with rows, below it."""
+
+
+class Verify(Protocol):
+    """What `verify` is asked."""
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """The instructions."""
+
+    @property
+    def parent(self) -> Placed:
+        """The table that they are for."""
+
+    @property
+    def child(self) -> Placed:
+        """The table that they should make."""
+
+
+class Rebuild(Protocol):
+    """What `rebuild` is asked."""
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """The instructions."""
+
+    @property
+    def parent(self) -> Placed:
+        """The table that they are for."""
+
+    @property
+    def into(self) -> str:
+        """An empty folder."""
+
+    @property
+    def one_file(self) -> bool:
+        """Whether it may be one file only."""
+
+
+class Compare(Protocol):
+    """What `compare` is asked."""
+
+    @property
+    def rebuilt(self) -> Placed:
+        """The one table."""
+
+    @property
+    def child(self) -> Placed:
+        """The other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +124,13 @@ class Compared:
     content: Measured
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
-    """All that it takes to rebuild a table, as it stands in a plan."""
-
-    recipe: Recipe
-    form: Form  # of the child
-    parent_types: Mapping[str, str]  # of its partition columns
-    fold_case: bool
-
-    @staticmethod
-    def parse(data: Mapping[str, Any]) -> Instructions:
-        """From what `write_instructions` gave; TableError for anything else."""
-        try:
-            if data["format"] != FORMAT:
-                raise TableError(f"the instructions are of format {data['format']!r}, not {FORMAT}")
-            recipe = recipes.from_json(data["recipe"])
-            types = {str(name): str(kind) for name, kind in data["parent_partitions"].items()}
-            return Instructions(recipe, form_from_json(data["child"]), types, bool(data["fold_case"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TableError(f"these are no instructions for rebuilding a table ({error})") from error
-
-
 class SparkRebuilder:
     """Reads, compares and writes tables in one Spark session, which is asked for when it is needed."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
+        self._reads: dict[Any, Read] = {}  # of the schemas of parents in a plan that is being made
+        self._shapes = Shapes()  # of these parents
 
     def instructions(
         self,
@@ -128,14 +154,24 @@ class SparkRebuilder:
         folder_numbers(form)
         given = Instructions(recipe, form, dict(parent_types), fold_case)
         with columns_for(self._session()):
-            self._made(given, parent)  # builds the whole plan, which shows whether Spark can follow the recipe
-        return {
-            "format": FORMAT,
-            "recipe": recipes.to_json(recipe),
-            "child": form_to_json(form),
-            "parent_partitions": dict(parent_types),
-            "fold_case": fold_case,
-        }
+            self._refuse_unfollowable(given, parent)
+        return given.to_json()
+
+    def _refuse_unfollowable(self, given: Instructions, parent: Placed) -> None:
+        """Build what the recipe makes, which shows whether Spark can follow it; parents of one schema are read once."""
+        shape = self._shapes.of(parent)
+        if not can_share(Pair(source=shape, given=given)):
+            self._made(given, parent)
+            return
+        only = given.columns_read(shape)
+        key = shape.nodes, tuple(only)
+        if key not in self._reads:
+            self._reads[key] = read_exactly(self._session(), shape, only=only)
+        with spark_errors():
+            make_columns(given.recipe, self._reads[key], given.form, fold_case=given.fold_case)
+            if given.recipe.where is not None:
+                keep_where(given.recipe.where, self._reads[key], given.fold_case)
+            rows_listed(given, shape)
 
     def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Compared:
         """Run the recipe on the parent and compare with the child: every row with its copies, and the schema."""
@@ -165,21 +201,101 @@ class SparkRebuilder:
 
     def measure(self, table: Placed) -> Measured:
         """Counts and digest of a table on disk. The digest depends on rows and schema, not on files or order."""
-        return self.measure_all([table])[0]
+        shape = shape_of(table.path, table.files)
+        with columns_for(self._session()):
+            counted = Counted(_counts(_texts(self._read(shape)), made=False), shape.size_bytes)
+            (tally,) = tally_rows(self._session(), [counted])
+        _refuse_other_count(tally.read_there, shape)
+        return _content(tally, shape)
 
-    def measure_all(self, tables: Sequence[Placed], progress: Callable[[int], None] | None = None) -> list[Measured]:
-        """The same of many tables, of which the small ones share jobs."""
-        measured: list[Measured] = []
-        for batch in _batches([shape_of(table.path, table.files) for table in tables]):
-            with columns_for(self._session()):
-                counted = [Counted(_counts(_texts(self._read(s)), made=False), s.size_bytes) for s in batch]
-                tallies = tally_rows(self._session(), counted)
-            for shape, tally in zip(batch, tallies, strict=True):
-                _refuse_other_count(tally.read_there, shape)
-                measured.append(_content(tally, shape))
-            if progress is not None:
-                progress(len(measured))
-        return measured
+    def measure_many(
+        self, tables: Sequence[Placed], progress: Callable[[int], None] = lambda done: None
+    ) -> list[Measured | R2D2Error]:
+        """The same of many tables, of which the small ones share jobs; an error where one cannot be read."""
+        shapes = Shapes()
+
+        def pair(table: Placed) -> Pair:
+            return Pair(there=shapes.of(table))
+
+        return share(tables, pair=pair, together=self._measured, alone=self.measure, progress=progress)
+
+    def _measured(self, pairs: Sequence[Pair]) -> list[Measured]:
+        return [content for _, content in self._tallied(pairs)]
+
+    def verify_many(self, asked: Sequence[Verify]) -> list[Compared | R2D2Error]:
+        """`verify` of many tables, of which the small ones share jobs."""
+        shapes = Shapes()
+
+        def pair(one: Verify) -> Pair | None:
+            given, child = Instructions.parse(one.recipe), shapes.of(one.child)
+            return None if _other_schema(given.form, child) else Pair(child, shapes.of(one.parent), given)
+
+        def together(pairs: Sequence[Pair]) -> list[Compared]:
+            return [Compared(_difference(t, "the recipe makes"), content) for t, content in self._tallied(pairs)]
+
+        def alone(one: Verify) -> Compared:
+            return self.verify(recipe=one.recipe, parent=one.parent, child=one.child)
+
+        return share(asked, pair=pair, together=together, alone=alone)
+
+    def compare_many(self, asked: Sequence[Compare]) -> list[Compared | R2D2Error]:
+        """`compare` of many tables, of which the small ones share jobs."""
+        shapes = Shapes()
+
+        def pair(one: Compare) -> Pair | None:
+            rebuilt, child = shapes.of(one.rebuilt), shapes.of(one.child)
+            return Pair(rebuilt, child) if rebuilt.signature == child.signature else None
+
+        def together(pairs: Sequence[Pair]) -> list[Compared]:
+            return [Compared(_difference(t, "the original has"), content) for t, content in self._tallied(pairs)]
+
+        return share(
+            asked, pair=pair, together=together, alone=lambda o: self.compare(rebuilt=o.rebuilt, child=o.child)
+        )
+
+    def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
+        """`rebuild` of many tables, of which the small ones share jobs."""
+        shapes = Shapes()
+
+        def pair(one: Rebuild) -> Pair | None:
+            given = Instructions.parse(one.recipe)
+            if given.recipe.distinct:
+                return None
+            return Pair(source=shapes.of(one.parent), given=given, into=one.into)
+
+        def alone(one: Rebuild) -> tuple[str, ...]:
+            _remove_leftovers(one.into, set())  # of a job that it shared
+            return self.rebuild(recipe=one.recipe, parent=one.parent, into=one.into, one_file=one.one_file)
+
+        return share(asked, pair=pair, together=self._rebuilt, alone=alone)
+
+    def _tallied(self, pairs: Sequence[Pair]) -> list[tuple[Tally, Measured]]:
+        with columns_for(self._session()):
+            tallies = tally_pairs(self._session(), pairs)
+        found = []
+        for pair, tally in zip(pairs, tallies, strict=True):
+            assert pair.there is not None
+            _refuse_other_count(tally.read_there, pair.there)
+            found.append((tally, _content(tally, pair.there)))
+        return found
+
+    def _rebuilt(self, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
+        """Write what each pair's recipe makes into its folder, as one file."""
+        folders = [pair.into for pair in pairs]
+        with columns_for(self._session()):
+            rows, _ = made_rows(self._session(), pairs)
+        forms = [pair.given.form for pair in pairs if pair.given is not None]
+        task = writing_task([form_to_json(form) for form in forms], folders)
+        for folder in folders:
+            _remove_leftovers(folder, set())  # of a job that failed
+        with spark_errors():
+            answers = rows.mapInArrow(travelling(self._session(), task), "pair int, path string")
+            written: dict[int, set[str]] = {number: set() for number in range(len(pairs))}
+            for row in run_job(self._session(), answers.collect):
+                written[row["pair"]].add(row["path"])
+        for number, folder in enumerate(folders):
+            _remove_leftovers(folder, written[number])
+        return [tuple(sorted(written[n])) or (write_empty(folders[n], form),) for n, form in enumerate(forms)]
 
     def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
         """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked."""
@@ -206,13 +322,7 @@ class SparkRebuilder:
 
     def _made(self, given: Instructions, parent: Placed) -> tuple[Made, Shape]:
         shape, spark = shape_of(parent.path, parent.files), self._session()
-        wanted = {name.casefold() for name in top_columns(given.recipe)} if given.fold_case else None
-        only = [
-            name
-            for name, _ in shape.nodes
-            if (name.casefold() in wanted if wanted is not None else name in top_columns(given.recipe))
-        ]
-        numbered = given.recipe.rows is not None
+        only, numbered = given.columns_read(shape), given.recipe.rows is not None
         read = read_exactly(spark, shape, only=only, typed=given.parent_types, numbered=numbered)
         with spark_errors():
             return follow_recipe(spark, given.recipe, read, given.form, fold_case=given.fold_case), shape
@@ -238,19 +348,6 @@ class SparkRebuilder:
             raise TableError(
                 f"it is not exactly restorable: {os.path.basename(finer[0])} has timestamps finer than Spark reads"
             )
-
-
-def _batches(shapes: Iterable[Shape]) -> Iterator[list[Shape]]:
-    batch: list[Shape] = []
-    for shape in shapes:
-        if batch and (
-            len(batch) == TABLES_PER_JOB or sum(s.size_bytes for s in batch) + shape.size_bytes > BYTES_PER_JOB
-        ):
-            yield batch
-            batch = []
-        batch.append(shape)
-    if batch:
-        yield batch
 
 
 def _texts(read: Read) -> DataFrame:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.job import run_job
 from r2d2.engine.read_exactly import spark_errors
@@ -49,6 +49,11 @@ class Tally:
         text = f"{signature}\n{self.read_there}\n{self.distinct_there}\n{self.lanes}"
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @staticmethod
+    def nothing() -> Tally:
+        """No row on either side."""
+        return Tally(0, 0, 0, 0, 0, (0,) * _LANES)
+
 
 def tally_rows(spark: SparkSession, counted: Sequence[Counted]) -> list[Tally]:
     """The tallies of some pairs of tables, in one job."""
@@ -61,19 +66,25 @@ def tally_rows(spark: SparkSession, counted: Sequence[Counted]) -> list[Tally]:
             )
             for number, one in enumerate(counted)
         ]
-        rows = _spread(reduce(lambda a, b: a.unionAll(b), frames), sum(one.size_bytes for one in counted))
-        grouped = rows.groupBy("pair", "text", "distinct").agg(
-            F.sum("made").alias("made"), F.sum("there").alias("there")
-        )
-        answers = run_job(spark, lambda: grouped.groupBy("pair").agg(*_sums()).collect())
-    found = {row["pair"]: row for row in answers}
-    return [_tally(found.get(number)) for number in range(len(counted))]
+        tasks = sum(one.size_bytes for one in counted) // BYTES_PER_TASK + 1
+        found = tally_by_pair(spark, _spread(reduce(lambda a, b: a.unionAll(b), frames), tasks))
+    return [found.get(number, Tally.nothing()) for number in range(len(counted))]
 
 
-def _spread(rows: DataFrame, size_bytes: int) -> DataFrame:
+def tally_by_pair(spark: SparkSession, rows: DataFrame) -> dict[int, Tally]:
+    """The tally of each pair that has rows, in one job. *rows* are pair int, text, made, there, distinct boolean."""
+    from pyspark.sql import functions as F
+
+    grouped = rows.groupBy("pair", "text").agg(
+        F.sum("made").alias("made"), F.sum("there").alias("there"), F.max("distinct").alias("distinct")
+    )
+    answers = run_job(spark, lambda: grouped.groupBy("pair").agg(*_sums()).collect())
+    return {row["pair"]: _tally(row.asDict()) for row in answers}
+
+
+def _spread(rows: DataFrame, tasks: int) -> DataFrame:
     """Small work in one task, without a shuffle; large work by text, so that equal rows meet."""
-    tasks = size_bytes // BYTES_PER_TASK + 1
-    return rows.coalesce(1) if tasks == 1 else rows.repartition(tasks, "pair", "text", "distinct")
+    return rows.coalesce(1) if tasks == 1 else rows.repartition(tasks, "pair", "text")
 
 
 def _sums() -> list[Column]:
@@ -97,10 +108,7 @@ def _sums() -> list[Column]:
     ]
 
 
-def _tally(row: object) -> Tally:
-    if row is None:  # no row on either side
-        return Tally(0, 0, 0, 0, 0, (0,) * _LANES)
-    values = row.asDict()  # type: ignore[attr-defined]
+def _tally(values: dict[str, Any]) -> Tally:
     return Tally(
         read_made=int(values["read_made"]),
         read_there=int(values["read_there"]),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,6 +113,50 @@ def write_batches(batches: Iterable[pa.RecordBatch], *, into: str, form: Mapping
         yield open_file.close()
 
 
+def writing_task(
+    forms: Sequence[Mapping[str, Any]], into: Sequence[str]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Task: write the rows of many tables, each as one file in its own folder; yields table and path of each.
+
+    Rows come as the table's number, that of the column which holds them, and these columns, g0, g1 …; those of a
+    table come together.
+    """
+    stored = [json.dumps(form) for form in forms]
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        pairs, paths = [], []
+        for pair, path in _write_tables(batches, stored, list(into)):
+            pairs.append(pair)
+            paths.append(path)
+        yield pa.record_batch({"pair": pa.array(pairs, pa.int32()), "path": pa.array(paths, pa.string())})
+
+    return run
+
+
+def _write_tables(
+    batches: Iterable[pa.RecordBatch], forms: Sequence[str], into: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    open_file: _File | None = None
+    now = -1
+    for batch in batches:
+        for pair, rows in _runs(batch, first=True):
+            if pair != now or open_file is None:
+                if open_file is not None:
+                    yield now, open_file.close()
+                now, open_file = pair, _File(into[pair], form_from_json(json.loads(forms[pair])), 0, 0)
+            open_file.write(_unpacked(rows))
+    if open_file is not None:
+        yield now, open_file.close()
+
+
+def _unpacked(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns inside the one that holds these rows."""
+    held = rows.column(f"g{rows.column('part')[0].as_py()}")
+    return pa.record_batch(held.flatten(), names=[field.name for field in held.type])
+
+
 def write_empty(into: str, form: Form) -> str:
     """A file without rows, in the first folder: what is left of a table that has none."""
     return _File(into, form, 0, 0).close()
@@ -171,15 +216,16 @@ def _writer(where: Any, form: Form) -> pq.ParquetWriter:
     )
 
 
-def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Neighbouring rows of one folder together, without the column that says which."""
-    folders = batch.column(batch.num_columns - 1).to_pylist()
-    data = batch.select(list(range(batch.num_columns - 1)))
-    first = 0
+def _runs(batch: pa.RecordBatch, *, first: bool = False) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Neighbouring rows of one folder together, without the column that says which: the last, or the *first*."""
+    places = list(range(batch.num_columns))
+    which = places.pop(0 if first else -1)
+    folders, data = batch.column(which).to_pylist(), batch.select(places)
+    begin = 0
     for place in range(1, len(folders) + 1):
-        if place == len(folders) or folders[place] != folders[first]:
-            yield folders[first], data.slice(first, place - first)
-            first = place
+        if place == len(folders) or folders[place] != folders[begin]:
+            yield folders[begin], data.slice(begin, place - begin)
+            begin = place
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -1,4 +1,7 @@
-"""Do what an approved plan says, table by table, so that at every instant each row is in the lake or in quarantine."""
+"""Do what an approved plan says, so that at every instant each row is in the lake or in quarantine.
+
+Tables go in batches: all of one are moved aside, verified together, and then committed or put back one by one.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,13 @@ from r2d2.safety.operations import (
 )
 from r2d2.safety.paths import QUARANTINE, join
 from r2d2.safety.plan import Content, Entry, Plan, TableSeen
-from r2d2.safety.rebuilder import Rebuilder
+from r2d2.safety.rebuilder import Comparison, Rebuilder, Verify
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
 from r2d2.safety.recovery import undo_move
 from r2d2.safety.refused import Changed, JournalStopped, Refused
 from r2d2.safety.registry import State
 from r2d2.safety.tables import (
+    Examined,
     Look,
     examine,
     look_at,
@@ -42,6 +46,7 @@ from r2d2.safety.tables import (
     refuse_shared_files,
     refuse_unexplained,
 )
+from r2d2.safety.trials import ask, each
 
 QUIET_SECONDS = 3600.0
 
@@ -74,8 +79,29 @@ class Run:
     approval: Approval
     quiet_seconds: float
     outcomes: dict[str, Applied] = field(default_factory=dict)
-    verified: dict[str, tuple[Content, float, Look, Look]] = field(default_factory=dict)
+    verified: dict[str, Verified] = field(default_factory=dict)
+    parents: Examined | None = None
     pinned: dict[tuple[int, int], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What verifying a table in quarantine gave, and how it and its parent looked when their bytes were checked."""
+
+    content: Content
+    seconds: float
+    child_look: Look
+    parent_look: Look
+
+
+@dataclass(slots=True)
+class Aside:
+    """A table of a batch while it is verified."""
+
+    entry: Entry
+    slot: str
+    before: tuple[Look, Look] | None = None  # of child and parent
+    error: R2D2Error | None = None
 
 
 def apply(
@@ -89,13 +115,21 @@ def apply(
 ) -> tuple[Applied, ...]:
     """Apply a plan. A table that fails its verification is put back, and the others go on.
 
+    Whatever stops the whole run, such as Ctrl-C, first puts back what is not yet committed.
+
     Raises Refused before anything was touched if any guard speaks against any part of the plan. *progress* gets each
     operation before it is performed.
     """
     run = Run(lake, rebuilder, approval, quiet_seconds)
-    for operation in operations(plan):
-        progress(operation)
-        perform(run, operation)
+    try:
+        for operation in operations(plan):
+            progress(operation)
+            perform(run, operation)
+    except JournalStopped:
+        raise  # whether the record is on disk is not known: the next command finds out
+    except (Exception, KeyboardInterrupt) as error:
+        _put_all_back(run, plan, error)
+        raise
     return tuple(run.outcomes.values())
 
 
@@ -107,31 +141,34 @@ def perform(run: Run, operation: Operation) -> None:
         _check_tables(run, operation.entry)
     elif isinstance(operation, UsePlan):
         _use_plan(run, operation.plan)
+    elif isinstance(operation, VerifyAside):
+        _verify_aside(run, operation)
     elif operation.slot not in run.outcomes:  # no word on this table yet
         _perform_on_table(run, operation)
 
 
-def _perform_on_table(run: Run, operation: MoveAside | VerifyAside | Commit) -> None:
+def _perform_on_table(run: Run, operation: MoveAside | Commit) -> None:
     try:
         if isinstance(operation, MoveAside):
             _move_aside(run, operation)
-        elif isinstance(operation, VerifyAside):
-            _verify_aside(run, operation)
         else:
             _commit(run, operation)
     except JournalStopped:
-        raise  # whether the record is on disk is not known: the next command finds out
-    except R2D2Error as error:
-        _put_back(run, operation, error)
-    except (Exception, KeyboardInterrupt) as error:
-        _put_back(run, operation, error)
         raise
+    except R2D2Error as error:
+        _put_back(run, operation.entry, operation.slot, error)
 
 
-def _put_back(run: Run, operation: MoveAside | VerifyAside | Commit, error: BaseException) -> None:
-    slot, because = run.lake.registry.slots.get(operation.slot), str(error)
+def _put_back(run: Run, entry: Entry, name: str, error: BaseException) -> None:
+    slot, because = run.lake.registry.slots.get(name), str(error)
     left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
-    run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, False, left or because)
+    run.outcomes[name] = Applied(entry.child.name, name, False, left or because)
+
+
+def _put_all_back(run: Run, plan: Plan, error: BaseException) -> None:
+    for slot in run.lake.registry.active:
+        if slot.plan_id == plan.plan_id and slot.state is State.MOVING and slot.slot not in run.outcomes:
+            _put_back(run, slot.entry, slot.slot, error)
 
 
 def _check_plan(run: Run, plan: Plan) -> None:
@@ -149,7 +186,8 @@ def _check_plan(run: Run, plan: Plan) -> None:
 def _check_tables(run: Run, entry: Entry) -> None:
     files, now = run.lake.files, run.lake.clock.now()
     child = examine(files, entry.child, entry.child.location, alone=True)
-    parent = examine(files, entry.parent, entry.parent.location, alone=True)
+    run.parents = run.parents or Examined(files, alone=True)
+    parent = run.parents.look(entry.parent)
     refuse_shared_files(entry.child, child, entry.parent, parent)
     refuse_hard_links(entry.child, child)
     refuse_other_device(entry.child, child, _device(run))
@@ -202,19 +240,42 @@ def _move_aside(run: Run, operation: MoveAside) -> None:
 
 
 def _verify_aside(run: Run, operation: VerifyAside) -> None:
-    entry, files, aside = operation.entry, run.lake.files, in_quarantine(operation.slot)
-    before = look_at(files, entry.child, aside)
-    parent_before = look_at(files, entry.parent, entry.parent.location)
-    started = run.lake.clock.tick()
+    """Compare all of a batch that are still on their way; the others are put back."""
+    files, clock = run.lake.files, run.lake.clock
+    batch = [Aside(entry, slot) for entry, slot in operation.tables if slot not in run.outcomes]
+    started = clock.tick()
+    parents = Examined(files, alone=True)  # none of these was read before the comparison ended
+
+    def look(one: Aside) -> None:
+        child = look_at(files, one.entry.child, in_quarantine(one.slot))
+        one.before = child, look_at(files, one.entry.parent, one.entry.parent.location)
+
+    def take(one: Aside, compared: Comparison) -> None:
+        seconds = (clock.tick() - started) / len(batch)  # its share
+        run.verified[one.slot] = _verified(files, one, compared, parents, seconds)
+
+    each(batch, look)
+    ask(batch, lambda some: run.rebuilder.verify_many([_question(files, one) for one in some]), take)
+    for one in batch:
+        if one.error is not None:
+            _put_back(run, one.entry, one.slot, one.error)
+
+
+def _question(files: Files, one: Aside) -> Verify:
+    entry = one.entry
     parent = placed(files, entry.parent, entry.parent.location)
-    compared = run.rebuilder.verify(recipe=entry.recipe, parent=parent, child=placed(files, entry.child, aside))
-    seconds = run.lake.clock.tick() - started
+    return Verify(entry.recipe, parent, placed(files, entry.child, in_quarantine(one.slot)))
+
+
+def _verified(files: Files, one: Aside, compared: Comparison, parents: Examined, seconds: float) -> Verified:
+    entry = one.entry
     refuse_different(entry, compared.differs)
     refuse_unexpected(entry, compared.content)
-    child_look = examine(files, entry.child, aside, alone=True)
-    parent_look = examine(files, entry.parent, entry.parent.location, alone=True)
-    refuse_written(entry, (before, parent_before), (child_look, parent_look))
-    run.verified[operation.slot] = compared.content, seconds, child_look, parent_look
+    child_look = examine(files, entry.child, in_quarantine(one.slot), alone=True)
+    parent_look = parents.look(entry.parent)
+    assert one.before is not None
+    refuse_written(entry, one.before, (child_look, parent_look))
+    return Verified(compared.content, seconds, child_look, parent_look)
 
 
 def refuse_different(entry: Entry, differs: str) -> None:
@@ -242,19 +303,19 @@ def refuse_reappeared(files: Files, child: TableSeen) -> None:
 
 
 def _commit(run: Run, operation: Commit) -> None:
-    content, seconds, child_look, parent_look = run.verified[operation.slot]
-    _look_again(run, operation, child_look, parent_look)
-    run.lake.write(Committed(operation.slot, content, seconds, run.lake.now()))
+    verified = run.verified.pop(operation.slot)
+    _look_again(run, operation, verified)
+    run.lake.write(Committed(operation.slot, verified.content, verified.seconds, run.lake.now()))
     try:  # once more after the record: a writer who came before the record is seen now at the latest
-        _look_again(run, operation, child_look, parent_look)
+        _look_again(run, operation, verified)
     except Changed as error:
         run.lake.write(CommitWithdrawn(operation.slot, str(error), run.lake.now()))
         raise
     run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, True, "")
 
 
-def _look_again(run: Run, operation: Commit, child_look: Look, parent_look: Look) -> None:
+def _look_again(run: Run, operation: Commit, verified: Verified) -> None:
     files, child, parent = run.lake.files, operation.entry.child, operation.entry.parent
     refuse_reappeared(files, child)
-    refuse_moving_target(files, child, in_quarantine(operation.slot), child_look)
-    refuse_moving_target(files, parent, parent.location, parent_look)
+    refuse_moving_target(files, child, in_quarantine(operation.slot), verified.child_look)
+    refuse_moving_target(files, parent, parent.location, verified.parent_look)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from r2d2.errors import R2D2Error
+from r2d2.safety.batches import batches
 from r2d2.safety.find import deleted, find_slot, refuse_unsettled
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_work, scrap
-from r2d2.safety.rebuild import examine_parent, examine_quarantined, rebuild_into
-from r2d2.safety.rebuilder import Placed, Rebuilder
+from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt
+from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuilder
 from r2d2.safety.records import Drilled
 from r2d2.safety.refused import Changed
 from r2d2.safety.registry import Slot, State
+from r2d2.safety.trials import ask, each
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,16 @@ class Drill:
     table: str
     slot: str
     is_exact: bool
-    seconds: float
+    seconds: float  # of its rebuilding; its share, where several were rebuilt together
     because: str
+
+
+@dataclass(slots=True)
+class Drilling(Rebuilding):
+    """A table while it is drilled."""
+
+    slot: str = ""
+    child: Placed | None = None  # in quarantine, as long as it is there
 
 
 def drill(lake: Lake, *, rebuilder: Rebuilder, tables: Iterable[str] | None = None) -> tuple[Drill, ...]:
@@ -32,39 +41,42 @@ def drill(lake: Lake, *, rebuilder: Rebuilder, tables: Iterable[str] | None = No
     if tables is None:
         slots = deleted(lake.registry)
     else:
-        slots = tuple(find_slot(lake.registry, table) for table in tables)
+        slots = tuple({slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values())
     for slot in slots:
         refuse_unsettled(slot)
-    return tuple(_drill(lake, slot, rebuilder) for slot in slots)
+    some = batches(slots, entry_of=lambda slot: slot.entry)
+    return tuple(one for batch in some for one in _drill(lake, batch, rebuilder))
 
 
-def _drill(lake: Lake, slot: Slot, rebuilder: Rebuilder) -> Drill:
-    seconds, because = 0.0, ""
-    try:
-        seconds = _try(lake, slot, rebuilder)
-    except R2D2Error as error:
-        because = str(error.args[0])
-    scrap(lake.files, in_work(slot.slot))
-    lake.write(Drilled(slot.slot, because, seconds, lake.now()))
-    return Drill(slot.entry.child.name, slot.slot, not because, seconds, because)
+def _drill(lake: Lake, slots: Sequence[Slot], by: Rebuilder) -> Iterator[Drill]:
+    """Rebuild some tables and compare them; each outcome is recorded by itself."""
+    trials = [Drilling(slot.entry, in_work(slot.slot), slot=slot.slot) for slot in slots]
 
+    def find(one: Drilling) -> None:
+        slot = lake.registry.slots[one.slot]
+        one.child = examine_quarantined(lake.files, slot) if slot.state is State.QUARANTINED else None
 
-def _try(lake: Lake, slot: Slot, rebuilder: Rebuilder) -> float:
-    """Rebuild and compare; how long the rebuilding took."""
-    files, entry = lake.files, slot.entry
-    child = examine_quarantined(files, slot) if slot.state is State.QUARANTINED else None
-    parent = examine_parent(files, entry)
+    each(trials, find)
     started = lake.clock.tick()
-    rebuilt = rebuild_into(files, files, entry, in_work(slot.slot), parent=parent, by=rebuilder)
-    seconds = lake.clock.tick() - started
-    if child is not None:
-        _compare(lake, slot, rebuilder, rebuilt=rebuilt, child=child)
-    return seconds
+    rebuild_all(lake.files, lake.files, trials, by)
+    seconds = (lake.clock.tick() - started) / len(trials)  # the share of each
+    _compare([one for one in trials if one.child is not None], by)
+    for one in trials:
+        scrap(lake.files, one.folder)
+        because, took = ("", seconds) if one.error is None else (str(one.error.args[0]), 0.0)
+        lake.write(Drilled(one.slot, because, took, lake.now()))
+        yield Drill(one.entry.child.name, one.slot, not because, took, because)
 
 
-def _compare(lake: Lake, slot: Slot, by: Rebuilder, *, rebuilt: Placed, child: Placed) -> None:
+def _compare(trials: Sequence[Drilling], by: Rebuilder) -> None:
     """While the child is there, it is compared by values: a digest alone has to be trusted soon enough."""
-    compared = by.compare(rebuilt=rebuilt, child=child)
-    if compared.differs:
-        raise Changed(f"what was rebuilt differs: {compared.differs}")
-    examine_quarantined(lake.files, slot)
+
+    def question(one: Drilling) -> Compare:
+        assert one.child is not None
+        return Compare(rebuilt(one), one.child)
+
+    def take(one: Drilling, compared: Comparison) -> None:
+        if compared.differs:
+            raise Changed(f"what was rebuilt differs: {compared.differs}")
+
+    ask(trials, lambda some: by.compare_many([question(one) for one in some]), take)

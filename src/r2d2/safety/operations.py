@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from r2d2.safety.batches import batches
 from r2d2.safety.paths import slot_of
 from r2d2.safety.plan import Entry, Plan, TableSeen
+from r2d2.safety.tables import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +58,19 @@ class MoveAside:
 
 @dataclass(frozen=True, slots=True)
 class VerifyAside:
-    """Run the recipe and compare with the table in quarantine; hash both anew."""
+    """Run the recipes and compare with the tables in quarantine; hash all of them anew."""
 
-    entry: Entry
-    slot: str
+    tables: tuple[tuple[Entry, str], ...]  # with their slots
 
     def explain(self) -> str:
         """One sentence for the person who reviews it."""
-        expected = self.entry.expected
+        rows = sum(entry.expected.rows for entry, _ in self.tables)
+        if len(self.tables) > 1:
+            names = some([entry.child.name for entry, _ in self.tables])
+            return f"rebuild {names} from their parents and compare all {rows} rows; put back each that differs"
+        (entry, _) = self.tables[0]
         return (
-            f"rebuild {self.entry.child.name!r} from {self.entry.parent.name!r} and compare all {expected.rows} rows; "
+            f"rebuild {entry.child.name!r} from {entry.parent.name!r} and compare all {rows} rows; "
             "put it back if anything differs"
         )
 
@@ -90,9 +95,11 @@ def operations(plan: Plan) -> tuple[Operation, ...]:
     steps: list[Operation] = [CheckPlan(plan)]
     steps += [CheckTables(entry) for entry in plan.entries]
     steps.append(UsePlan(plan))
-    for entry in plan.entries:
-        slot = slot_of(plan.plan_id, entry.child.location)
-        steps += [MoveAside(entry, slot, plan.plan_id), VerifyAside(entry, slot), Commit(entry, slot)]
+    for batch in batches(plan.entries, entry_of=lambda entry: entry):
+        tables = tuple((entry, slot_of(plan.plan_id, entry.child.location)) for entry in batch)
+        steps += [MoveAside(entry, slot, plan.plan_id) for entry, slot in tables]
+        steps.append(VerifyAside(tables))
+        steps += [Commit(entry, slot) for entry, slot in tables]
     return tuple(steps)
 
 

@@ -1,35 +1,39 @@
-"""Run a recipe into a folder of ours and see that what came out is exact. Used by drill and restore."""
+"""Run recipes into folders of ours and see that what came out is exact. Used by drill and restore."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from r2d2.errors import R2D2Error
 from r2d2.safety.files import FILE, Files
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import check_path, join
-from r2d2.safety.plan import Entry
-from r2d2.safety.rebuilder import Placed, Rebuilder
+from r2d2.safety.plan import Content, Entry
+from r2d2.safety.rebuilder import Placed, Rebuild, Rebuilder
 from r2d2.safety.refused import Changed, Refused
 from r2d2.safety.registry import Slot
-from r2d2.safety.tables import Look, below, examine, look_at, placed, some
+from r2d2.safety.tables import Examined, Look, below, examine, look_at, placed, some
+from r2d2.safety.trials import ask, each
 
 
-@dataclass(frozen=True, slots=True)
-class Parent:
-    """A parent that was found unchanged, and how it looked then."""
+@dataclass(slots=True)
+class Rebuilding:
+    """A table that is being rebuilt into a folder of ours."""
 
-    placed: Placed
-    look: Look
+    entry: Entry
+    folder: str
+    parent: Look | None = None  # as it was found unchanged
+    rebuilt: Placed | None = None
+    error: R2D2Error | None = None
 
 
-def examine_parent(files: Files, entry: Entry) -> Parent:
-    """The parent, if the files that were pinned are unchanged to the byte. Files added since are not read."""
-    parent = entry.parent
+def examine_parent(parents: Examined, entry: Entry) -> Look:
+    """How the parent looks, if the files that were pinned are unchanged to the byte. Files added since are not read."""
     try:
-        look = examine(files, parent, parent.location, alone=False)
+        return parents.look(entry.parent)
     except Changed as error:
         raise drifted(entry, error) from error
-    return Parent(placed(files, parent, parent.location), look)
 
 
 def drifted(entry: Entry, error: Changed) -> Changed:
@@ -40,17 +44,32 @@ def drifted(entry: Entry, error: Changed) -> Changed:
     )
 
 
-def rebuild_into(lake: Files, there: Files, entry: Entry, folder: str, *, parent: Parent, by: Rebuilder) -> Placed:
-    """Make *folder* in *there*, rebuild the child into it, and see that it holds what it should and no more."""
-    there.make_folder(folder)
-    into = join(there.root, folder)
-    one_file = not entry.child.is_folder
-    written = by.rebuild(recipe=entry.recipe, parent=parent.placed, into=into, one_file=one_file)
-    refuse_odd_output(there, folder, written, one_file=one_file)
-    rebuilt = Placed(into, written)
-    refuse_inexact(entry, by, rebuilt)
-    refuse_parent_in_motion(lake, entry, parent)
-    return rebuilt
+def rebuild_all(lake: Files, there: Files, trials: Sequence[Rebuilding], by: Rebuilder) -> None:
+    """Make a folder in *there* for each, rebuild the child into it, and see that it holds what it should, no more."""
+    parents = Examined(lake, alone=False)
+
+    def begin(one: Rebuilding) -> None:
+        one.parent = examine_parent(parents, one.entry)
+        there.make_folder(one.folder)
+
+    def question(one: Rebuilding) -> Rebuild:
+        parent = placed(lake, one.entry.parent, one.entry.parent.location)
+        return Rebuild(one.entry.recipe, parent, join(there.root, one.folder), not one.entry.child.is_folder)
+
+    def take(one: Rebuilding, written: tuple[str, ...]) -> None:
+        refuse_odd_output(there, one.folder, written, one_file=not one.entry.child.is_folder)
+        one.rebuilt = Placed(join(there.root, one.folder), written)
+
+    each(trials, begin)
+    ask(trials, lambda some: by.rebuild_many([question(one) for one in some]), take)
+    ask(trials, lambda some: by.measure_many([rebuilt(one) for one in some]), refuse_inexact)
+    each(trials, lambda one: refuse_parent_in_motion(lake, one))
+
+
+def rebuilt(one: Rebuilding) -> Placed:
+    """What was rebuilt, once it was."""
+    assert one.rebuilt is not None
+    return one.rebuilt
 
 
 def refuse_odd_output(files: Files, folder: str, written: tuple[str, ...], *, one_file: bool) -> None:
@@ -61,9 +80,9 @@ def refuse_odd_output(files: Files, folder: str, written: tuple[str, ...], *, on
         raise Refused(f"the rebuilder left something odd: {some(odd) or len(written)}", hint="report this")
 
 
-def refuse_inexact(entry: Entry, by: Rebuilder, rebuilt: Placed) -> None:
+def refuse_inexact(one: Rebuilding, content: Content) -> None:
     """What was rebuilt must have the counts and the digest that the child had (HAZARDS 15, 20)."""
-    content = by.measure(rebuilt)
+    entry = one.entry
     if content != entry.expected:
         raise Changed(
             f"what the recipe made of {entry.child.name!r} is not what was deleted: "
@@ -72,11 +91,11 @@ def refuse_inexact(entry: Entry, by: Rebuilder, rebuilt: Placed) -> None:
         )
 
 
-def refuse_parent_in_motion(files: Files, entry: Entry, parent: Parent) -> None:
+def refuse_parent_in_motion(files: Files, one: Rebuilding) -> None:
     """A parent that was written to while it was read was perhaps read half old, half new (HAZARDS 14)."""
-    table = entry.parent
+    table = one.entry.parent
     now = look_at(files, table, table.location)
-    if now.files != parent.look.files:
+    if one.parent is None or now.files != one.parent.files:
         raise Changed(f"{table.name!r} is being written to", hint="wait until its writer has ended")
 
 

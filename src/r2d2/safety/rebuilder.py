@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from r2d2.errors import R2D2Error
 from r2d2.safety.plan import Content
 
 
@@ -26,20 +27,51 @@ class Comparison:
     content: Content  # of the table that was compared
 
 
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Is the child what the recipe makes of the parent?"""
+
+    recipe: Mapping[str, Any]
+    parent: Placed
+    child: Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked."""
+
+    recipe: Mapping[str, Any]
+    parent: Placed
+    into: str
+    one_file: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Are two tables on disk the same?"""
+
+    rebuilt: Placed
+    child: Placed
+
+
 class Rebuilder(Protocol):
-    """Reads tables, runs recipes, compares by values. Raise R2D2Error for what cannot be done; never guess."""
+    """Reads tables, runs recipes, compares by values. It is asked about many tables at once, and may read them so.
 
-    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
-        """Run the recipe on the parent and compare with the child: every row with its copies, and the schema."""
+    It answers for each table by itself, in the order asked: with an R2D2Error for what cannot be done, never with a
+    guess. No table is refused for what is wrong with another.
+    """
 
-    def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
-        """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked.
+    def verify_many(self, asked: Sequence[Verify]) -> Sequence[Comparison | R2D2Error]:
+        """Run each recipe on its parent and compare with the child: every row with its copies, and the schema."""
 
-        Returns the files, below *into*. Nothing else may be left there: what is not named is not trusted.
+    def rebuild_many(self, asked: Sequence[Rebuild]) -> Sequence[tuple[str, ...] | R2D2Error]:
+        """Run each recipe and write what it makes. Returns the files, below the folder that was given.
+
+        Nothing else may be left there: what is not named is not trusted.
         """
 
-    def compare(self, *, rebuilt: Placed, child: Placed) -> Comparison:
-        """Compare two tables on disk: every row with its copies, and the schema. The content is the rebuilt one's."""
+    def compare_many(self, asked: Sequence[Compare]) -> Sequence[Comparison | R2D2Error]:
+        """Compare: every row with its copies, and the schema. The content is the rebuilt one's."""
 
-    def measure(self, table: Placed) -> Content:
-        """Counts and digest of a table on disk. The digest depends on rows and schema, not on files or order."""
+    def measure_many(self, tables: Sequence[Placed]) -> Sequence[Content | R2D2Error]:
+        """Counts and digest of tables on disk. The digest depends on rows and schema, not on files or order."""

@@ -7,22 +7,23 @@ the name is taken (HAZARDS 21).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from r2d2.errors import R2D2Error
+from r2d2.safety.batches import batches
 from r2d2.safety.files import Files
 from r2d2.safety.find import deleted, find_slot, refuse_unsettled
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine, in_work, make_folders_above, move_durably, remove_all, scrap
 from r2d2.safety.paths import SAFETY, join
 from r2d2.safety.plan import TableSeen
-from r2d2.safety.rebuild import examine_parent, examine_quarantined, rebuild_into, sync_tree
-from r2d2.safety.rebuilder import Rebuilder
+from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt, sync_tree
+from r2d2.safety.rebuilder import Placed, Rebuilder
 from r2d2.safety.records import Restored, RestoreIntended, RestoreUndone
-from r2d2.safety.refused import Changed, JournalStopped, Refused
+from r2d2.safety.refused import Changed, Refused
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.tables import refuse_other_content
+from r2d2.safety.trials import each
 
 BY_QUARANTINE, BY_RECIPE = "quarantine", "recipe"
 
@@ -39,6 +40,14 @@ class Restore:
     because: str  # why not, or why not from quarantine
 
 
+@dataclass(slots=True, kw_only=True)
+class Restoring(Rebuilding):
+    """A table on its way home, or a copy of it on its way elsewhere."""
+
+    slot: Slot
+    because: str = ""  # why not from quarantine
+
+
 def restore(
     lake: Lake, *, rebuilder: Rebuilder, tables: Iterable[str] | None = None, to: Files | None = None
 ) -> tuple[Restore, ...]:
@@ -47,37 +56,43 @@ def restore(
     With one table that cannot be restored Refused is raised; with several, each says for itself what became of it.
     """
     if tables is None:
-        return tuple(_restore_or_say(lake, slot, rebuilder, to) for slot in reversed(deleted(lake.registry)))
-    slots = [find_slot(lake.registry, table) for table in tables]
-    if len(slots) == 1:
-        return (restore_one(lake, slots[0], rebuilder=rebuilder, to=to),)
-    return tuple(_restore_or_say(lake, slot, rebuilder, to) for slot in slots)
-
-
-def _restore_or_say(lake: Lake, slot: Slot, rebuilder: Rebuilder, to: Files | None) -> Restore:
-    try:
-        return restore_one(lake, slot, rebuilder=rebuilder, to=to)
-    except JournalStopped:
-        raise
-    except R2D2Error as error:
-        return Restore(slot.entry.child.name, slot.slot, False, "", "", str(error))
-
-
-def restore_one(lake: Lake, slot: Slot, *, rebuilder: Rebuilder, to: Files | None = None) -> Restore:
-    """Restore one table, or say by Refused why not."""
-    refuse_unsettled(slot)
-    refuse_inside_safety(lake.files, to)
-    there = to or lake.files
-    refuse_occupied(there, slot.entry.child)
-    because = _why_not_from_quarantine(lake, slot)
-    if to is not None:
-        _copy(lake, slot, to, rebuilder, from_quarantine=not because)
-    elif not because:
-        _move_home(lake, slot, in_quarantine(slot.slot))
+        slots = list(reversed(deleted(lake.registry)))
     else:
-        _rebuild_home(lake, slot, rebuilder)
-    path = join(there.root, slot.entry.child.location)
-    return Restore(slot.entry.child.name, slot.slot, True, BY_RECIPE if because else BY_QUARANTINE, path, because)
+        tables = tuple(tables)
+        slots = list({slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values())
+    some = batches(slots, entry_of=lambda slot: slot.entry)
+    done = [one for batch in some for one in _restore(lake, batch, rebuilder, to)]
+    if tables is not None and len(tables) == 1 and done[0].error is not None:
+        raise done[0].error
+    return tuple(_outcome(one, (to or lake.files).root) for one in done)
+
+
+def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None) -> list[Restoring]:
+    """Restore some tables. Those in quarantine go first: they need no more than a move."""
+    work = in_copy if to is not None else in_work
+    trials = [Restoring(slot.entry, work(slot.slot), slot=slot) for slot in slots]
+    each(trials, lambda one: _begin(lake, one, to))
+    if to is None:
+        each([one for one in trials if not one.because], lambda one: _move_home(lake, one.slot, _aside(one)))
+        _rebuild_home(lake, [one for one in trials if one.because], by)
+    else:
+        _copy(lake, trials, to, by)
+    return trials
+
+
+def _begin(lake: Lake, one: Restoring, to: Files | None) -> None:
+    refuse_unsettled(one.slot)
+    refuse_inside_safety(lake.files, to)
+    refuse_occupied(to or lake.files, one.entry.child)
+    one.because = _why_not_from_quarantine(lake, one.slot)
+
+
+def _outcome(one: Restoring, root: str) -> Restore:
+    child, slot = one.entry.child, one.slot.slot
+    if one.error is not None:
+        return Restore(child.name, slot, False, "", "", str(one.error))
+    by = BY_RECIPE if one.because else BY_QUARANTINE
+    return Restore(child.name, slot, True, by, join(root, child.location), one.because)
 
 
 def refuse_occupied(files: Files, child: TableSeen) -> None:
@@ -93,6 +108,15 @@ def refuse_inside_safety(lake: Files, to: Files | None) -> None:
     """A copy in the safety folder would be taken for something of ours."""
     if to is not None and f"{to.root}/".startswith(f"{join(lake.root, SAFETY)}/"):
         raise Refused(f"{to.root} is in the safety folder", hint="restore to another folder")
+
+
+def in_copy(slot: str) -> str:
+    """Where a copy is put together, in the folder that it is for."""
+    return f".r2d2-restoring-{slot}"
+
+
+def _aside(one: Restoring) -> str:
+    return in_quarantine(one.slot.slot)
 
 
 def _why_not_from_quarantine(lake: Lake, slot: Slot) -> str:
@@ -123,37 +147,44 @@ def _move_home(lake: Lake, slot: Slot, source: str) -> None:
     lake.write(Restored(slot.slot, lake.now()))
 
 
-def _rebuild_home(lake: Lake, slot: Slot, rebuilder: Rebuilder) -> None:
-    files, work, child = lake.files, in_work(slot.slot), slot.entry.child
-    try:
-        parent = examine_parent(files, slot.entry)
-        rebuilt = rebuild_into(files, files, slot.entry, work, parent=parent, by=rebuilder)
-        sync_tree(files, work, rebuilt.files)
-        _move_home(lake, slot, work if child.is_folder else join(work, rebuilt.files[0]))
-    except JournalStopped:
-        raise
-    except R2D2Error:
-        scrap(files, work)
-        raise
-    if not child.is_folder:
-        scrap(files, work)
+def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> None:
+    files = lake.files
+
+    def finish(one: Restoring) -> None:
+        refuse_occupied(files, one.entry.child)
+        sync_tree(files, one.folder, rebuilt(one).files)
+        _move_home(lake, one.slot, one.folder if one.entry.child.is_folder else join(one.folder, rebuilt(one).files[0]))
+
+    on_their_way = [one for one in trials if one.error is None]
+    rebuild_all(files, files, on_their_way, by)
+    each(on_their_way, finish)
+    for one in on_their_way:
+        if one.error is not None or not one.entry.child.is_folder:  # a folder is at home now
+            scrap(files, one.folder)
 
 
-def _copy(lake: Lake, slot: Slot, to: Files, rebuilder: Rebuilder, *, from_quarantine: bool) -> None:
-    """Put a verified copy into another folder, under the table's own path. Nothing is recorded: nothing changed."""
-    child, work = slot.entry.child, f".r2d2-restoring-{slot.slot}"
-    remove_all(to, work)  # what an earlier attempt left
-    try:
-        if from_quarantine:
-            written = _copy_files(lake.files, slot, to, work)
-        else:
-            parent = examine_parent(lake.files, slot.entry)
-            written = rebuild_into(lake.files, to, slot.entry, work, parent=parent, by=rebuilder).files
-        sync_tree(to, work, written)
+def _copy(lake: Lake, trials: Sequence[Restoring], to: Files, by: Rebuilder) -> None:
+    """Put verified copies into another folder, under the tables' own paths. Nothing is recorded: nothing changed."""
+
+    def copy(one: Restoring) -> None:
+        one.rebuilt = Placed(join(to.root, one.folder), _copy_files(lake.files, one.slot, to, one.folder))
+
+    def finish(one: Restoring) -> None:
+        child, written = one.entry.child, rebuilt(one).files
+        sync_tree(to, one.folder, written)
         make_folders_above(to, child.location)
-        _move_copy(to, work if child.is_folder else join(work, written[0]), child.location)
+        _move_copy(to, one.folder if child.is_folder else join(one.folder, written[0]), child.location)
+
+    on_their_way = [one for one in trials if one.error is None]
+    for one in on_their_way:
+        remove_all(to, one.folder)  # what an earlier attempt left
+    try:
+        each([one for one in on_their_way if not one.because], copy)
+        rebuild_all(lake.files, to, [one for one in on_their_way if one.because], by)
+        each(on_their_way, finish)
     finally:
-        remove_all(to, work)
+        for one in on_their_way:
+            remove_all(to, one.folder)
 
 
 def _move_copy(to: Files, source: str, target: str) -> None:

@@ -51,6 +51,27 @@ def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
     return before
 
 
+class Examined:
+    """Tables at their places, read to the last byte once for each time that somebody may have written to them.
+
+    A parent of many children need not be read for each: as long as it looks as it did when its bytes were checked,
+    down to the system's own stamp on every file, they are the same. The same is relied on between any check and the
+    record that follows it, where the table is looked at once more.
+    """
+
+    def __init__(self, files: Files, *, alone: bool) -> None:
+        self._files = files
+        self._alone = alone
+        self._looks: dict[TableSeen, Look] = {}
+
+    def look(self, table: TableSeen) -> Look:
+        """How the table looks, now that it was found to be what was seen of it, to the last byte."""
+        known = self._looks.get(table)
+        if known is None or look_at(self._files, table, table.location) != known:
+            known = self._looks[table] = examine(self._files, table, table.location, alone=self._alone)
+        return known
+
+
 def refuse_unexplained(table: TableSeen, look: Look) -> None:
     """Something in the folder that is no part of the table would be deleted with it unread (HAZARDS 8)."""
     if look.others:

@@ -1,0 +1,37 @@
+"""Small tables are handled some hundred at a time, since reading one of them alone costs as much as reading many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from r2d2.safety.plan import Entry
+
+T = TypeVar("T")
+
+MOST_TABLES = 500
+MOST_BYTES = 256 << 20  # of children and their parents; a table larger than this is a batch of its own
+
+
+def batches(
+    items: Iterable[T],
+    *,
+    entry_of: Callable[[T], Entry],
+    most_tables: int = MOST_TABLES,
+    most_bytes: int = MOST_BYTES,
+) -> Iterator[tuple[T, ...]]:
+    """The items in their order, cut where a batch would have too many tables or bytes. A parent counts once."""
+    batch: list[T] = []
+    size, parents = 0, set[str]()
+    for item in items:
+        entry = entry_of(item)
+        more = entry.child.size_bytes + (0 if entry.parent.location in parents else entry.parent.size_bytes)
+        if batch and (len(batch) == most_tables or size + more > most_bytes):
+            yield tuple(batch)
+            batch, parents = [], set()
+            size, more = 0, entry.child.size_bytes + entry.parent.size_bytes
+        batch.append(item)
+        parents.add(entry.parent.location)
+        size += more
+    if batch:
+        yield tuple(batch)
