@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from r2d2.api import _discover, _LakeContent, silent
 from r2d2.engine.compare_tables import Pair, compare_at_once
 from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.errors import TableError
@@ -15,16 +14,17 @@ from r2d2.lake.read_slice import read_slice
 from r2d2.lake.slice_range import slice_range
 from r2d2.lake.source import source_named
 from r2d2.lake.table_profile import table_profile
+from r2d2.lake_tools import LakeContent, discover_tables
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Table
-from r2d2.pipeline import Profiled, Progress, Tools, run
+from r2d2.pipeline import Profiled, Progress, Tools, run, silent
 from r2d2.settings import Settings
 
 KEY = bytes(range(32))
 HASHING = Hashing(read_slice, KEY, 128, slice_range)
 
 
-class PlainContent(_LakeContent):
+class PlainContent(LakeContent):
     """Reads with the functions that Spark's tasks call."""
 
     def run_pieces(
@@ -45,7 +45,7 @@ class Reader:
         self.profiled: list[str] = []
         self.read: set[str] = set()
         self.bytes_read = 0
-        self.tools = Tools(discover=_discover, profile=self._profile, content=self._content)
+        self.tools = Tools(discover=discover_tables, profile=self._profile, content=self._content)
 
     def scan(self, lake: str, settings: Settings) -> Scan:
         """A scan from scratch."""

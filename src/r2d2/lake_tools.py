@@ -48,13 +48,14 @@ def lake_tools(
     With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark.
     """
     return Tools(
-        discover=_discover,
+        discover=discover_tables,
         profile=_Profiler(known, session, at_hand),
         content=partial(_content, session, key, hash_bits, shown),
     )
 
 
-def _discover(roots: Sequence[str], settings: Settings, progress: Progress) -> Discovery:
+def discover_tables(roots: Sequence[str], settings: Settings, progress: Progress) -> Discovery:
+    """The tables below some folders, as the settings have them."""
     return discover(
         roots,
         include=settings.include,
