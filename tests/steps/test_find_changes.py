@@ -10,8 +10,8 @@ import pytest
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column, Schema
-from r2d2.model.table import DataFile, Problem, Table
-from r2d2.steps.find_changes import CLOCK_NS, Change, find_changes, touched_tables, unchanged_tables
+from r2d2.model.table import Absent, DataFile, Problem, Table
+from r2d2.steps.find_changes import CLOCK_NS, Change, find_changes, in_doubt, touched_tables, unchanged_tables
 
 LISTED_NS = 2_000_000_000_500_000_000
 LONG_AGO_NS = 1_600_000_000_123_456_789
@@ -132,9 +132,13 @@ def test_other_files_under_another_name_are_a_new_table(new: Scan) -> None:
 
 
 def test_what_is_absent_on_purpose_stays_and_what_is_broken_does_not() -> None:
-    gone = lake([file(1, modified_ns=LISTED_NS)])
-    assert find_changes(gone, gone, absent=["t"]).kinds == (Change.SAME,)
-    assert unchanged_tables(gone, gone.tables, absent=["t"]) == {"t": 0}
+    there = lake([file(1, modified_ns=LISTED_NS)])
+    away = replace(there, absent={"t": Absent("u")})
+    gone = find_changes(there, away)
+    assert gone.kinds == (Change.SAME,) and [one.change for one in gone.changed] == [Change.DELETED]
+    assert not find_changes(away, away), "that is no news the second time"
+    assert find_changes(away, there).kinds == (Change.REPLACED,), "pairs with what came meanwhile were never asked"
+    assert in_doubt(there) == {"t"} and in_doubt(away) == set()
     assert find_changes(OLD, OLD, broken=["t"]).kinds == (Change.REPLACED,)
 
 
