@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import r2d2
+from r2d2 import lake_tools
 from r2d2.engine import session as session_module
 from r2d2.errors import StateError, UserError
 from r2d2.model.evidence import Verdict
@@ -110,15 +111,16 @@ def test_a_wrong_setting_is_told_before_anything_starts(tmp_path: Path) -> None:
 
 
 class Started(Exception):
-    """Spark was asked for."""
+    """Spark was asked for, or the process that reads footers while it starts."""
 
 
 @pytest.fixture
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object) -> None:
+    def refuse(*arguments: object, **named: object) -> None:
         raise Started
 
     monkeypatch.setattr(session_module, "open_session", refuse)
+    monkeypatch.setattr(lake_tools, "read_here", refuse)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from r2d2.engine.recipes import Difference, RecipeJobs
 from r2d2.engine.session import LazySession
 from r2d2.errors import TableError, UserError
 from r2d2.lake.read_slice import read_slice
-from r2d2.lake_tools import FILES_AT_HAND, LakeContent, hashing_with, lake_tools, table_content
+from r2d2.lake_tools import FILES_AT_HAND, FILES_MEANWHILE, LakeContent, hashing_with, lake_tools, table_content
 from r2d2.model.evidence import Verdict
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
@@ -151,7 +151,10 @@ def scan_lake(
     store = StateStore(settings.state)
     with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
-        tools = lake_tools(session, store.key(), known=known, hash_bits=hash_bits, shown=progress is not silent)
+        shown = progress is not silent
+        tools = lake_tools(
+            session, store.key(), known=known, hash_bits=hash_bits, shown=shown, meanwhile=FILES_MEANWHILE
+        )
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
         return replace(found, run=store.save(found, keep=settings.keep_runs))

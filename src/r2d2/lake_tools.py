@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,11 +27,12 @@ from r2d2.model.progress import Done, Reading
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Table
 from r2d2.pipeline import Profiled, Progress, Tools, silent
-from r2d2.right_here import NotHere, compare_here, is_little, run_here
+from r2d2.right_here import NotHere, compare_here, is_little, read_here, run_here
 from r2d2.settings import Settings
 
 READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
-FILES_AT_HAND = 200  # footers that are read sooner here than by a job of Spark's
+FILES_AT_HAND = 200  # footers that are read sooner here than by a job of Spark's …
+FILES_MEANWHILE = 2_000  # … and while it starts
 _SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
 
 
@@ -42,14 +44,16 @@ def lake_tools(
     hash_bits: int = 128,
     shown: bool = False,
     at_hand: int = 0,
+    meanwhile: int = 0,
 ) -> Tools:
     """What the pipeline needs of the world; profiles that *known* has are not read again.
 
-    With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark.
+    With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark, that
+    of up to *meanwhile* files while it starts.
     """
     return Tools(
         discover=discover_tables,
-        profile=_Profiler(known, session, at_hand),
+        profile=_Profiler(known, session, at_hand, meanwhile),
         content=partial(_content, session, key, hash_bits, shown),
     )
 
@@ -68,10 +72,11 @@ def discover_tables(roots: Sequence[str], settings: Settings, progress: Progress
 class _Profiler:
     """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
 
-    def __init__(self, known: Scan | None, session: LazySession, at_hand: int = 0) -> None:
+    def __init__(self, known: Scan | None, session: LazySession, at_hand: int = 0, meanwhile: int = 0) -> None:
         self._known = known
         self._session = session
         self._at_hand = at_hand
+        self._meanwhile = 0 if session.is_open else meanwhile
 
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         done = self._unchanged(tables, settings)
@@ -120,8 +125,11 @@ class _Profiler:
     ) -> tuple[dict[str, FilesProfile], list[Problem]]:
         """What the files' metadata say; of few files it is read here, which is sooner than a job of Spark's."""
         files = sum(len(table.files) for table in tables)
-        if files <= self._at_hand:
-            return read_metadata(tables, run_tasks=_right_here, timeout_seconds=settings.footer_timeout)
+        if files <= self._meanwhile:
+            self._session.begin()
+        if files <= max(self._at_hand, self._meanwhile):
+            with suppress(NotHere):
+                return read_metadata(tables, run_tasks=_right_here, timeout_seconds=settings.footer_timeout)
         with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
             run = partial(run_tasks, self._session(), report_to=address)
             return read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
@@ -130,8 +138,9 @@ class _Profiler:
 def _right_here(
     pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], weight: Callable[[Any], float], per_task: float
 ) -> list[str]:
-    """All pieces in one bundle, in this process."""
-    return list(task(pieces))
+    """All pieces in one bundle, in one process."""
+    assert isinstance(task, partial)
+    return read_here(pieces, seconds=task.keywords["timeout_seconds"])
 
 
 def _tell_files(progress: Progress, files: int, done: Done) -> None:

@@ -39,6 +39,12 @@ def run_here(task: str, pieces: Sequence[Piece], *, key: bytes, bits: int) -> li
     return answers
 
 
+def read_here(pieces: Sequence[Any], *, seconds: float) -> list[str]:
+    """What the metadata of files say, as `lake.read_metadata` reads them; *seconds* for one file at most."""
+    answers: list[str] = _ask({"task": "read_bundle", "pieces": pieces, "seconds": seconds})
+    return answers
+
+
 def compare_here(
     pieces: Sequence[Piece], edges: Mapping[int, Iterable[Pair]], *, key: bytes, bits: int
 ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
@@ -68,6 +74,10 @@ def _ask(job: Mapping[str, Any]) -> Any:
 
 def answer(job: Mapping[str, Any]) -> Any:
     """What the process says to a job."""
+    if job["task"] == "read_bundle":
+        from r2d2.lake.read_metadata import read_bundle
+
+        return list(read_bundle(job["pieces"], timeout_seconds=job["seconds"]))
     from r2d2.engine.compare_tables import compare_at_once
     from r2d2.engine.hash_slices import Hashing, look_up_bundle, sample_bundle
     from r2d2.lake.read_slice import read_slice

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,25 +68,35 @@ class LazySession:
         self._open = ExitStack()
         self._settings = settings
         self._session = given
-        self.seconds = 0.0  # how long it took to start
+        self._starting: Future[SparkSession] | None = None
+        self.seconds = 0.0  # how long its start was waited for
+
+    def begin(self) -> None:
+        """Start it meanwhile, if it is not there: it will be asked for."""
+        if not self.is_open:
+            self._starting = begin(lambda: self._open.enter_context(open_session(self._settings)))
 
     def __call__(self) -> SparkSession:
         """The session."""
         if self._session is None:
             begun = time.perf_counter()
-            self._session = self._open.enter_context(open_session(self._settings))
+            self.begin()
+            assert self._starting is not None
+            self._session = self._starting.result()
             self.seconds = time.perf_counter() - begun
         return self._session
 
     @property
     def is_open(self) -> bool:
         """Whether it was asked for, or given."""
-        return self._session is not None
+        return self._session is not None or self._starting is not None
 
     def __enter__(self) -> LazySession:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self._starting is not None:
+            wait([self._starting])  # a JVM that is left half-way would never end
         self._open.close()
 
 
