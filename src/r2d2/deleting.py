@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import lake_root, with_absent
+from r2d2.engine.questions import Compared
 from r2d2.engine.session import LazySession
-from r2d2.engine.spark_rebuilder import Compared, SparkRebuilder
+from r2d2.engine.spark_rebuilder import SparkRebuilder
 from r2d2.errors import R2D2Error, UserError
 from r2d2.model.scan import Scan
 from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, past_deletions

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from r2d2.absent import below, is_as_seen
-from r2d2.engine.spark_rebuilder import Measured, SparkRebuilder
+from r2d2.engine.questions import Measured
+from r2d2.engine.spark_rebuilder import SparkRebuilder
 from r2d2.errors import R2D2Error
 from r2d2.model.plan import Deletion
 from r2d2.model.profile import TableProfile

@@ -16,7 +16,7 @@ from r2d2.engine.table_shape import Shape, shape_of
 from r2d2.errors import R2D2Error, TableError, UserError
 
 if TYPE_CHECKING:
-    from r2d2.engine.spark_rebuilder import Placed
+    from r2d2.engine.questions import Placed
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from r2d2.engine.canonical_text import row_text
+from r2d2.engine.arrange_rows import arranged, kept_rows, remove_leftovers
 from r2d2.engine.cluster import columns_for
 from r2d2.engine.follow_recipe import Made, follow_recipe, keep_where, make_columns
 from r2d2.engine.instructions import Instructions
 from r2d2.engine.job import run_job
 from r2d2.engine.many_tables import Pair, can_share, made_rows, rows_listed, tally_pairs
+from r2d2.engine.questions import Compare, Compared, Measured, Placed, Rebuild, Verify
 from r2d2.engine.read_exactly import (
     Read,
     hidden_nanoseconds,
@@ -24,6 +24,7 @@ from r2d2.engine.read_exactly import (
     read_exactly,
     spark_errors,
 )
+from r2d2.engine.row_texts import both_counts, counts, made_texts, row_texts
 from r2d2.engine.share_jobs import Shapes, share
 from r2d2.engine.table_shape import Shape, folders_of, shape_of
 from r2d2.engine.tally_rows import BYTES_PER_TASK, Counted, Tally, tally_rows
@@ -44,84 +45,7 @@ from r2d2.model.recipe import Recipe
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-
-
-class Placed(Protocol):
-    """A table where it lies now (r2d2.safety.rebuilder has the meaning)."""
-
-    @property
-    def path(self) -> str:
-        """Its folder or file."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files with rows, below it."""
-
-
-class Verify(Protocol):
-    """What `verify` is asked."""
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        """The instructions."""
-
-    @property
-    def parent(self) -> Placed:
-        """The table that they are for."""
-
-    @property
-    def child(self) -> Placed:
-        """The table that they should make."""
-
-
-class Rebuild(Protocol):
-    """What `rebuild` is asked."""
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        """The instructions."""
-
-    @property
-    def parent(self) -> Placed:
-        """The table that they are for."""
-
-    @property
-    def into(self) -> str:
-        """An empty folder."""
-
-    @property
-    def one_file(self) -> bool:
-        """Whether it may be one file only."""
-
-
-class Compare(Protocol):
-    """What `compare` is asked."""
-
-    @property
-    def rebuilt(self) -> Placed:
-        """The one table."""
-
-    @property
-    def child(self) -> Placed:
-        """The other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a table holds."""
-
-    rows: int
-    distinct_rows: int
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """How two tables differ, if they do, and what the second holds."""
-
-    differs: str
-    content: Measured
+    from pyspark.sql import SparkSession
 
 
 class SparkRebuilder:
@@ -181,7 +105,7 @@ class SparkRebuilder:
         with columns_for(self._session()):
             made, parent_shape = self._made(given, parent)
             size = shape.size_bytes + parent_shape.size_bytes
-            counted = Counted(_both(_made_texts(made), _texts(self._read(shape))), size, given.recipe.distinct)
+            counted = Counted(both_counts(made_texts(made), row_texts(self._read(shape))), size, given.recipe.distinct)
             (tally,) = tally_rows(self._session(), [counted])
         _refuse_other_count(tally.read_made, parent_shape)
         _refuse_other_count(tally.read_there, shape)
@@ -193,7 +117,7 @@ class SparkRebuilder:
         if one.signature != other.signature:
             return Compared("their columns or types differ", self.measure(rebuilt))
         with columns_for(self._session()):
-            frame = _both(_texts(self._read(other)), _texts(self._read(one)))
+            frame = both_counts(row_texts(self._read(other)), row_texts(self._read(one)))
             (tally,) = tally_rows(self._session(), [Counted(frame, one.size_bytes + other.size_bytes)])
         _refuse_other_count(tally.read_made, other)
         _refuse_other_count(tally.read_there, one)
@@ -203,7 +127,7 @@ class SparkRebuilder:
         """Counts and digest of a table on disk. The digest depends on rows and schema, not on files or order."""
         shape = shape_of(table.path, table.files)
         with columns_for(self._session()):
-            counted = Counted(_counts(_texts(self._read(shape)), made=False), shape.size_bytes)
+            counted = Counted(counts(row_texts(self._read(shape)), made=False), shape.size_bytes)
             (tally,) = tally_rows(self._session(), [counted])
         _refuse_other_count(tally.read_there, shape)
         return _content(tally, shape)
@@ -264,7 +188,7 @@ class SparkRebuilder:
             return Pair(source=shapes.of(one.parent), given=given, into=one.into)
 
         def alone(one: Rebuild) -> tuple[str, ...]:
-            _remove_leftovers(one.into, set())  # of a job that it shared
+            remove_leftovers(one.into, set())  # of a job that it shared
             return self.rebuild(recipe=one.recipe, parent=one.parent, into=one.into, one_file=one.one_file)
 
         return share(asked, pair=pair, together=self._rebuilt, alone=alone)
@@ -287,14 +211,14 @@ class SparkRebuilder:
         forms = [pair.given.form for pair in pairs if pair.given is not None]
         task = writing_task([form_to_json(form) for form in forms], folders)
         for folder in folders:
-            _remove_leftovers(folder, set())  # of a job that failed
+            remove_leftovers(folder, set())  # of a job that failed
         with spark_errors():
             answers = rows.mapInArrow(travelling(self._session(), task), "pair int, path string")
             written: dict[int, set[str]] = {number: set() for number in range(len(pairs))}
             for row in run_job(self._session(), answers.collect):
                 written[row["pair"]].add(row["path"])
         for number, folder in enumerate(folders):
-            _remove_leftovers(folder, written[number])
+            remove_leftovers(folder, written[number])
         return [tuple(sorted(written[n])) or (write_empty(folders[n], form),) for n, form in enumerate(forms)]
 
     def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
@@ -302,7 +226,7 @@ class SparkRebuilder:
         given = Instructions.parse(recipe)
         with columns_for(self._session()):
             made, shape = self._made(given, parent)
-            rows = _arranged(_kept_rows(made, given), given.form, one_file=one_file, size_bytes=shape.size_bytes)
+            rows = arranged(kept_rows(made, given), given.form, one_file=one_file, size_bytes=shape.size_bytes)
         form = form_to_json(given.form)
 
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -317,7 +241,7 @@ class SparkRebuilder:
         with spark_errors():
             answers = rows.mapInArrow(travelling(self._session(), task), "path string")
             written = [row[0] for row in run_job(self._session(), answers.collect)]
-        _remove_leftovers(into, set(written))
+        remove_leftovers(into, set(written))
         return tuple(sorted(written)) or (write_empty(into, given.form),)
 
     def _made(self, given: Instructions, parent: Placed) -> tuple[Made, Shape]:
@@ -350,36 +274,6 @@ class SparkRebuilder:
             )
 
 
-def _texts(read: Read) -> DataFrame:
-    with spark_errors():
-        return read.frame.select(row_text(read.row).alias("text"))
-
-
-def _made_texts(made: Made) -> DataFrame:
-    """The texts of the rows that a recipe keeps, NULL for all others: so every row that was read is counted."""
-    from pyspark.sql import functions as F
-
-    with spark_errors():
-        return made.frame.select(F.when(made.keep, row_text(_output(made))).alias("text"))
-
-
-def _output(made: Made) -> list[Any]:
-    from r2d2.engine.exact_types import Leaf
-
-    return [*made.columns, *((column, Leaf("string")) for column in made.partitions)]
-
-
-def _counts(texts: DataFrame, *, made: bool) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")
-    return texts.select("text", (one if made else none).alias("made"), (none if made else one).alias("there"))
-
-
-def _both(made: DataFrame, there: DataFrame) -> DataFrame:
-    return _counts(made, made=True).unionAll(_counts(there, made=False))
-
-
 def _content(tally: Tally, shape: Shape) -> Measured:
     return Measured(tally.read_there, tally.distinct_there, tally.digest(shape.signature))
 
@@ -404,41 +298,3 @@ def _refuse_other_count(read: int, shape: Shape) -> None:
     if read != shape.rows:
         name = os.path.basename(os.path.dirname(shape.files[0].path))
         raise TableError(f"Spark read {read:,} rows of {name}, whose footers state {shape.rows:,}")
-
-
-def _kept_rows(made: Made, given: Instructions) -> DataFrame:
-    """The child's columns, o0 …, and its partition columns as text, q0 …; each row once if the recipe says so."""
-    with spark_errors():
-        columns = [column.alias(f"o{place}") for place, (column, _) in enumerate(made.columns)]
-        partitions = [column.alias(f"q{place}") for place, column in enumerate(made.partitions)]
-        text = [row_text(_output(made)).alias("text")] if given.recipe.distinct else []
-        rows = made.frame.filter(made.keep).select(*columns, *partitions, *text)
-        return rows.dropDuplicates(["text"]).drop("text") if text else rows
-
-
-def _arranged(rows: DataFrame, form: Form, *, one_file: bool, size_bytes: int) -> DataFrame:
-    """The rows with the number of their folder in the last column, rows of a folder together."""
-    from pyspark.sql import functions as F
-
-    tasks = 1 if one_file else size_bytes // BYTES_PER_TASK + 1
-    if not form.partitions:
-        return rows.withColumn("folder", F.lit(0)).coalesce(tasks)
-    names = [f"q{place}" for place in range(len(form.partitions))]
-    pairs = [(*(value for _, value in raw), number) for raw, number in folder_numbers(form).items()]
-    schema = ", ".join(f"f{place} string" for place in range(len(names))) + ", folder int"
-    folders = F.broadcast(rows.sparkSession.createDataFrame(pairs, schema))
-    same = [rows[name].eqNullSafe(folders[f"f{place}"]) for place, name in enumerate(names)]
-    joined = rows.join(folders, same, "left").drop(*names, *(f"f{place}" for place in range(len(names))))
-    missing = F.coalesce(F.col("folder"), F.lit(-1))
-    spread = joined.withColumn("folder", missing)
-    spread = spread.coalesce(1) if tasks == 1 else spread.repartition(tasks, "folder")
-    return spread.sortWithinPartitions("folder")
-
-
-def _remove_leftovers(into: str, written: set[str]) -> None:
-    """Files of tasks that were tried again: in a folder that is ours alone, all that no task named."""
-    for folder, _, names in os.walk(into):
-        for name in names:
-            path = os.path.join(folder, name)
-            if os.path.relpath(path, into) not in written:
-                os.unlink(path)
