@@ -125,14 +125,61 @@ def test_text_that_is_none_is_found_by_both_readers(tmp_path: Path, small: bool)
         read_slice(whole(path) | {"small": small}, [("s",)])
 
 
-def test_a_column_whose_lists_hold_other_values_to_the_fast_reader_is_the_slow_readers(tmp_path: Path) -> None:
+def test_a_column_that_is_of_another_kind_to_the_fast_reader_is_the_slow_readers(tmp_path: Path) -> None:
     """As after damage to a type in the footer."""
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"l": pa.array([[[b"a"]]], pa.list_(pa.list_(pa.binary())))}), path)
+    pq.write_table(pa.table({"s": [b"a"]}), path)
     with pq.ParquetFile(path) as file:
-        assert _same_kind(file, "l", pa.chunked_array([pa.array([[[b"a"]]], pa.list_(pa.list_(pa.large_binary())))]))
-        assert not _same_kind(file, "l", pa.chunked_array([pa.array([[["a"]]])]))
-        assert not _same_kind(file, "l", pa.chunked_array([pa.array([[b"a"]])]))
+        assert _same_kind(file, "s", pa.chunked_array([pa.array([b"a"], pa.large_binary())]))
+        assert not _same_kind(file, "s", pa.chunked_array([pa.array(["a"])]))
+
+
+@pytest.mark.parametrize("nulls", [True, False])
+@pytest.mark.parametrize("checksums", [True, False])
+@pytest.mark.parametrize("pages", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_fast_reader_is_believed_where_nothing_is_null_or_pages_have_checksums(
+    tmp_path: Path, codec: str, pages: str, checksums: bool, nulls: bool
+) -> None:
+    path = tmp_path / "t.parquet"
+    table = a_table().select(["nullable" if nulls else "n", "s"])
+    pq.write_table(table, path, compression=codec, data_page_version=pages, write_page_checksum=checksums)
+    known = pages == "2.0" or codec not in ("lz4", "brotli")  # levels stand apart, or the codec can be begun
+    expected = {"nullable": checksums, "n": checksums or known, "s": checksums or known}
+    assert {chunk.path_in_schema: check_pages(str(path), [(chunk, schema)]) for chunk, schema in columns_of(path)} == {
+        name: expected[name] for name in table.column_names
+    }
+
+
+@pytest.mark.parametrize("write", PLAIN_WRITERS, ids=lambda write: write.__name__)
+def test_the_fast_reader_is_believed_about_columns_of_any_writer_without_nulls(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / "t.parquet"
+    write(a_table().drop_columns(["nullable"]), path)
+    without_statistics = "without_statistics" in write.__name__
+    assert [check_pages(str(path), [pair]) for pair in columns_of(path)] == [not without_statistics] * len(
+        columns_of(path)
+    )
+
+
+def with_levels(path: Path, level: int, *, counted: bool) -> Path:
+    """A file without NULLs, in which the run that says so says *level* instead of 1 for all rows of the first page."""
+    table = pa.table({"n": np.arange(ROWS)})
+    pq.write_table(table, path, compression="none", use_dictionary=False, write_statistics=counted)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\x01" + bytes(8), pages_of(bytes(content))[0])] = level  # the number 0 comes next
+    path.write_bytes(content)
+    return path
+
+
+def test_levels_that_only_the_fast_reader_understands_prove_nothing(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"(?i)level"):
+        read_slice(whole(with_levels(tmp_path / "t.parquet", 40, counted=False)), [("n",)])
+
+
+def test_where_the_footer_counts_other_nulls_the_strict_reader_has_the_word(tmp_path: Path) -> None:
+    path = with_levels(tmp_path / "t.parquet", 0, counted=True)
+    (column,) = read_slice(whole(path), [("n",)]).values()
+    assert column.null_count and column.to_pylist() == pq.ParquetFile(path).read().column("n").to_pylist()
 
 
 def test_the_checksums_of_spark_hold_until_a_bit_flips(spark: Any, tmp_path: Path) -> None:

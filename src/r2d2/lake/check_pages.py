@@ -1,7 +1,9 @@
 """Do the pages of a Parquet file look as their headers say, and do their checksums hold? (HAZARDS 13)
 
-The fast reader believes much: it takes no notice of checksums, and reads on where a header is plainly damaged. Rows
-that other readers would refuse must prove nothing, so headers are read here too, strictly. Values are not decoded.
+The fast reader believes much: it takes no notice of checksums, reads on where a header is plainly damaged, and makes
+something of levels, which say what is NULL, that other readers refuse. Rows that these would refuse must prove nothing,
+so headers are read here too, strictly, and levels are left to the strict reader unless something vouches for them.
+Values are not decoded.
 """
 
 from __future__ import annotations
@@ -13,53 +15,113 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from r2d2.lake.compact_thrift import I32, STRUCT, Damaged, Fields, read_struct
+from r2d2.lake.compact_thrift import BINARY, BOOL, I32, I64, STRUCT, Damaged, Fields, read_struct
+from r2d2.lake.page_start import page_start
 
 _STRUCT_OF = {0: 5, 2: 7, 3: 8}  # data, dictionary and second data pages: in which field their own header stands
+_STATISTICS: Fields = {
+    1: (BINARY, None), 2: (BINARY, None), 3: (I64, None), 4: (I64, None), 5: (BINARY, None), 6: (BINARY, None),
+    7: (BOOL, None), 8: (BOOL, None),
+}  # fmt: skip
 _PAGE: Fields = {
     1: (I32, None), 2: (I32, None), 3: (I32, None), 4: (I32, None),
-    5: (STRUCT, {1: (I32, None), 2: (I32, None), 3: (I32, None), 4: (I32, None)}),
-    7: (STRUCT, {1: (I32, None), 2: (I32, None)}),
-    8: (STRUCT, dict.fromkeys(range(1, 7), (I32, None))),
+    5: (STRUCT, {1: (I32, None), 2: (I32, None), 3: (I32, None), 4: (I32, None), 5: (STRUCT, _STATISTICS)}),
+    6: (STRUCT, {}),
+    7: (STRUCT, {1: (I32, None), 2: (I32, None), 3: (BOOL, None)}),
+    8: (STRUCT, dict.fromkeys(range(1, 7), (I32, None)) | {7: (BOOL, None), 8: (STRUCT, _STATISTICS)}),
 }  # fmt: skip
 _REQUIRED = {0: (1, 2, 3, 4), 2: (1, 2), 3: (1, 2, 3, 4, 5, 6)}
 _ENCODINGS = {0: {0, 2, 3, 4, 5, 6, 7, 8, 9}, 2: {0, 2}, 3: {0, 2, 3, 4, 5, 6, 7, 8, 9}}
+_WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+_PLAIN = 0
 _LEVELS = 3  # run lengths. An old encoding could stand there too, and the fast reader would not heed it
+_START_BYTES = {"ZSTD": (1 << 17) + 64, "GZIP": 4096}  # to be read of a page to see how it begins
+_FEW_BYTES = 64
 _HEADER_BYTES = (256, 1 << 16, 1 << 24)  # read at first, and if that is too little
+_AHEAD_BYTES = 512
 
 
-def check_pages(path: str, columns: Iterable[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]) -> None:
-    """ValueError if a page of these column chunks cannot be what its writer wrote."""
+def check_pages(path: str, columns: Iterable[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]) -> bool:
+    """Whether the fast reader may be believed about these column chunks: is every page without NULLs, or checked?
+
+    ValueError if a page cannot be what its writer wrote.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        for chunk, schema in columns:
-            _check_chunk(descriptor, chunk, schema)
+        file = _File(descriptor)
+        return all(_check_chunk(file, chunk, schema) for chunk, schema in columns)
     finally:
         os.close(descriptor)
 
 
-def _check_chunk(descriptor: int, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> None:
+class _File:
+    """Reads a little ahead: most of what is asked about a page stands right behind its header."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._at, self._buffer = 0, b""
+
+    def read(self, at: int, size: int) -> bytes:
+        """So many bytes from *at* on, or fewer where the file ends."""
+        first = at - self._at
+        if first < 0 or first + size > len(self._buffer):
+            first, self._at, self._buffer = 0, at, os.pread(self._descriptor, max(size, _AHEAD_BYTES), at)
+        return self._buffer[first : first + size]
+
+
+def _check_chunk(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> bool:
     at = chunk.data_page_offset
     if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < at:
         at = chunk.dictionary_page_offset
     values, wanted = 0, chunk.num_values
     codec, nested, nullable = chunk.compression, schema.max_repetition_level > 0, schema.max_definition_level > 0
+    width = schema.length if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else _WIDTHS.get(chunk.physical_type, 0)
+    full = not nullable or not _has_nulls(chunk)
+    checked = True
     while values < wanted:
         try:
-            page, content = _read_header(descriptor, at)
-            values += _check_page(page, nested=nested, nullable=nullable)
-            at = content + page[3]
-            _check_content(descriptor, page, content, codec)
+            page, content = _read_header(file, at)
+            more = _check_page(page, nested=nested, nullable=nullable)
+            _check_size(page, width, nullable=nullable)
+            _check_content(file, page, content, codec)
+            if more and 4 not in page:
+                checked = False
+                full = full and (not nullable or _is_full(file, page, content, codec, more))
+            values, at = values + more, content + page[3]
         except Damaged as error:
             raise ValueError(f"a page of {schema.path} is damaged: {error}") from error
     if values != wanted:
         raise ValueError(f"the pages of {schema.path} hold {values} values where the footer says {wanted}")
+    return full or checked
 
 
-def _read_header(descriptor: int, at: int) -> tuple[dict[int, Any], int]:
+def _has_nulls(chunk: pq.ColumnChunkMetaData) -> bool:
+    """Whether the footer says so, or does not say."""
+    told = chunk.statistics
+    return told is None or not told.has_null_count or told.null_count > 0
+
+
+def _is_full(file: _File, page: dict[int, Any], at: int, codec: str, values: int) -> bool:
+    """Whether the levels of a page are one run of ones, as all writers have it where nothing is NULL."""
+    run = _varint(values << 1) + b"\x01"
+    if page[1] == 3:  # these levels are never compressed
+        return page[8][5] == len(run) and file.read(at + page[8][6], len(run)) == run
+    run = len(run).to_bytes(4, "little") + run
+    return page_start(file.read(at, min(page[3], _START_BYTES.get(codec, _FEW_BYTES))), codec, len(run)) == run
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _read_header(file: _File, at: int) -> tuple[dict[int, Any], int]:
     """A page's header, and where its content begins."""
     for size in _HEADER_BYTES:
-        buffer = os.pread(descriptor, size, at)
+        buffer = file.read(at, size)
         try:
             page, length = read_struct(buffer, 0, _PAGE)
         except IndexError:
@@ -90,6 +152,20 @@ def _check_page(page: dict[int, Any], *, nested: bool, nullable: bool) -> int:
     return 0 if kind == 2 else values
 
 
+def _check_size(page: dict[int, Any], width: int, *, nullable: bool) -> None:
+    """Plain values of a fixed width take as many bytes as there are values, where the header tells how many."""
+    kind = page[1]
+    if not width or kind not in _STRUCT_OF or (kind == 0 and nullable):
+        return
+    own = page[_STRUCT_OF[kind]]
+    if kind == 3:
+        plain, size, values = own[4] == _PLAIN, page[2] - own[5] - own[6], own[1] - own[2]
+    else:
+        plain, size, values = kind == 2 or own[2] == _PLAIN, page[2], own[1]
+    if plain and size != values * width:
+        raise Damaged(f"its header says {values} values of {width} bytes, and {size} bytes")
+
+
 def _check_second(own: dict[int, Any], stored: int, size: int) -> None:
     """A page of the second kind keeps its levels apart, and says how many rows it has."""
     levels = own[5] + own[6]
@@ -97,38 +173,40 @@ def _check_second(own: dict[int, Any], stored: int, size: int) -> None:
         raise Damaged("its header counts what cannot be")
 
 
-def _check_content(descriptor: int, page: dict[int, Any], at: int, codec: str) -> None:
+def _check_content(file: _File, page: dict[int, Any], at: int, codec: str) -> None:
     """The checksum, where there is one, and whether the compressed bytes speak of the size that the header states."""
-    stored, size = page[3], page[2]
-    if 4 in page and page[1] in _STRUCT_OF:
-        content = os.pread(descriptor, stored, at)
+    kind, stored, size = page[1], page[3], page[2]
+    if kind not in _STRUCT_OF:
+        return
+    if 4 in page:
+        content = file.read(at, stored)
         if len(content) != stored or zlib.crc32(content) != page[4] & 0xFFFFFFFF:
             raise Damaged("its checksum does not hold")
-    levels = page[8][5] + page[8][6] if page[1] == 3 else 0
+    levels = page[8][5] + page[8][6] if kind == 3 else 0
     tell = _SIZES.get(codec)
-    if tell is None or page[1] not in _STRUCT_OF or stored == levels:
+    if tell is None or stored == levels:
         return
-    told = tell(descriptor, at + levels, stored - levels)
-    if told is not None and told != size - levels and not (page[1] == 3 and stored == size):
+    told = tell(file, at + levels, stored - levels)
+    if told is not None and told != size - levels and not (kind == 3 and stored == size):
         raise Damaged(f"its content has {told} bytes where its header says {size - levels}")
 
 
-def _snappy_size(descriptor: int, at: int, stored: int) -> int | None:
+def _snappy_size(file: _File, at: int, stored: int) -> int | None:
     size = 0
-    for place, byte in enumerate(os.pread(descriptor, min(stored, 5), at)):
+    for place, byte in enumerate(file.read(at, min(stored, 5))):
         size |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
             return size
     raise Damaged("its content is not compressed as the footer says")
 
 
-def _gzip_size(descriptor: int, at: int, stored: int) -> int | None:
-    return int.from_bytes(os.pread(descriptor, 4, at + stored - 4), "little") if stored >= 18 else None
+def _gzip_size(file: _File, at: int, stored: int) -> int | None:
+    return int.from_bytes(file.read(at + stored - 4, 4), "little") if stored >= 18 else None
 
 
-def _zstd_size(descriptor: int, at: int, stored: int) -> int | None:
+def _zstd_size(file: _File, at: int, stored: int) -> int | None:
     """What the header of the frame says, if it does."""
-    head = os.pread(descriptor, min(stored, 18), at)
+    head = file.read(at, min(stored, 18))
     if head[:4] != b"\x28\xb5\x2f\xfd" or len(head) < 9:
         return None
     one_segment, flag = head[4] >> 5 & 1, head[4] >> 6
@@ -137,11 +215,11 @@ def _zstd_size(descriptor: int, at: int, stored: int) -> int | None:
     return int.from_bytes(head[first : first + length], "little") + 256 * (flag == 1) if length else None
 
 
-def _plain_size(descriptor: int, at: int, stored: int) -> int | None:
+def _plain_size(file: _File, at: int, stored: int) -> int | None:
     return stored
 
 
-_SIZES: dict[str, Callable[[int, int, int], int | None]] = {
+_SIZES: dict[str, Callable[[_File, int, int], int | None]] = {
     "SNAPPY": _snappy_size,
     "GZIP": _gzip_size,
     "ZSTD": _zstd_size,

@@ -5,51 +5,67 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_TRUE, _FALSE, _BYTE, _I16, I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, STRUCT = range(1, 13)
+BOOL, _FALSE, _BYTE, _I16, I32, I64, _DOUBLE, BINARY, _LIST, _SET, _MAP, STRUCT = range(1, 13)
 _DEEPEST = 8
 
 Fields = Mapping[int, tuple[int, Any]]
-"""The fields that are wanted: by number, their type and, of a struct, its own fields."""
+"""The fields that are known: by number, their type and, of a struct, its own fields."""
 
 
 class Damaged(Exception):
     """This cannot be what a writer wrote."""
 
 
-def read_struct(buffer: bytes, at: int, wanted: Fields, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """The wanted fields of the struct at *at* that have the type they should, and where it ends.
+def read_struct(buffer: bytes, at: int, known: Fields, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """The whole numbers and structs among the known fields of the struct at *at*, and where it ends.
 
-    IndexError if the buffer ends first.
+    A known field of another type is damage, and so are fields that do not stand in the order of their numbers. Fields
+    that are not known may be anything: something newer. IndexError if the buffer ends first.
     """
     if depth > _DEEPEST:
         raise Damaged("its header is nested too deep")
     found: dict[int, Any] = {}
     number = 0
-    while True:
-        head = buffer[at]
+    while head := buffer[at]:
         at += 1
-        if head == 0:
-            return found, at
         kind = head & 15
-        if head >> 4:
+        if head > 15:
             number += head >> 4
         else:
-            number, at = _integer(buffer, at)
-        expected, inner = wanted.get(number, (0, None))
-        if kind != expected:
-            at = _skip(buffer, at, kind, depth)
+            number, at = _number_written_out(buffer, at, number)
+        expected, inner = known.get(number) or (kind, {})
+        if kind != expected and (kind, expected) != (_FALSE, BOOL):
+            raise Damaged("its header holds a field of another type")
+        if kind in (I32, BINARY):  # nearly all are; and nearly all take one byte, which is worth no call
+            value = buffer[at]
+            at += 1
+            if value > 0x7F:
+                value, at = _varint(buffer, at - 1)
+            if kind == I32:
+                found[number] = _signed(value)
+            else:
+                at += value
         elif kind == STRUCT:
             found[number], at = read_struct(buffer, at, inner, depth + 1)
         else:
-            found[number], at = _integer(buffer, at)
+            at = _skip(buffer, at, kind, depth)
+    return found, at + 1
 
 
-def _integer(buffer: bytes, at: int) -> tuple[int, int]:
-    """A whole number of at most 32 bits."""
+def _number_written_out(buffer: bytes, at: int, before: int) -> tuple[int, int]:
+    """The number of a field that is so much larger than the one before that four bits cannot say how much."""
     value, at = _varint(buffer, at)
+    number = _signed(value)
+    if number <= before + 15:
+        raise Damaged("its header has its fields out of order")
+    return number, at
+
+
+def _signed(value: int) -> int:
+    """A whole number of at most 32 bits."""
     if value >> 32:
         raise Damaged("its header holds a number that is too large")
-    return (value >> 1) ^ -(value & 1), at
+    return (value >> 1) ^ -(value & 1)
 
 
 def _varint(buffer: bytes, at: int) -> tuple[int, int]:
@@ -66,15 +82,15 @@ def _varint(buffer: bytes, at: int) -> tuple[int, int]:
 
 
 def _skip(buffer: bytes, at: int, kind: int, depth: int) -> int:
-    if kind in (_TRUE, _FALSE):
+    if kind in (BOOL, _FALSE):
         return at
     if kind == _BYTE:
         return at + 1
-    if kind in (_I16, I32, _I64):
+    if kind in (_I16, I32, I64):
         return _varint(buffer, at)[1]
     if kind == _DOUBLE:
         return at + 8
-    if kind == _BINARY:
+    if kind == BINARY:
         size, at = _varint(buffer, at)
         if at + size > len(buffer):
             raise IndexError
@@ -92,7 +108,7 @@ def _skip_list(buffer: bytes, at: int, depth: int) -> int:
     if size == 15:
         size, at = _varint(buffer, at)
     for _ in range(size):
-        at = at + 1 if kind in (_TRUE, _FALSE) else _skip(buffer, at, kind, depth + 1)
+        at = at + 1 if kind in (BOOL, _FALSE) else _skip(buffer, at, kind, depth + 1)
         if at > len(buffer):
             raise IndexError
     return at

@@ -1,8 +1,8 @@
 """Some columns of some rows of one file, by token, in whatever way is fastest for their types.
 
-Polars decodes several times faster than pyarrow, but reads maps as lists and has no home for some types: those
-columns go through pyarrow, and so do small slices, for which Polars is the slower one. Both are held to the row count
-of the footer (HAZARDS 7, 8); Polars, which believes much, also to the headers and checksums of the pages (13).
+Polars decodes several times faster than pyarrow, but has no home for some types: those columns go through pyarrow, and
+so do lists, at which it is no faster, and small slices, for which it is the slower one. Both are held to the row count
+of the footer (HAZARDS 7, 8). Polars, which believes much, reads a column only if its pages can be believed (13).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyarrow import types as is_
 
 from r2d2.errors import TableError
 from r2d2.lake.check_pages import check_pages
-from r2d2.lake.types import flatten_fields, is_listlike, type_name
+from r2d2.lake.types import flatten_fields, type_name
 from r2d2.model.schema import Token, kind_of
 from r2d2.model.table import DataFile
 
@@ -112,10 +112,8 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
     try:
         with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
             fields, by_polars = _fields(file, wanted, part["fold"])
-            chosen = [name for name in fields if name in by_polars and not part.get("small")]
-            check_pages(part["path"], _chunks(file, part, chosen))
-            fast = _from_polars(part, chosen)
-            columns = {name: column for name, column in fast.items() if _same_kind(file, name, column)}
+            fast = [] if part.get("small") else _believed(file, part, [name for name in fields if name in by_polars])
+            columns = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(file, n, column)}
             columns |= _from_pyarrow(file, part, [name for name in fields if name not in columns])
     except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
@@ -148,8 +146,6 @@ def _folded(token: Token, fold: bool) -> Token:
 
 def _polars_reads(kind: pa.DataType) -> bool:
     """Whether Polars gives every value of this type back as it is."""
-    if is_listlike(kind):
-        return not is_.is_fixed_size_list(kind) and _polars_reads(kind.value_type)
     if is_.is_decimal(kind):
         return bool(is_.is_decimal128(kind))
     return bool(
@@ -187,10 +183,7 @@ def _same_kind(file: pq.ParquetFile, name: str, column: pa.ChunkedArray) -> bool
 
     (A date that was a date64 to its writer comes back from Polars as a timestamp.)
     """
-    one, other = column.type, file.schema_arrow.field(name).type
-    while is_listlike(one) and is_listlike(other):
-        one, other = one.value_type, other.value_type
-    return kind_of(type_name(one)) == kind_of(type_name(other))
+    return kind_of(type_name(column.type)) == kind_of(type_name(file.schema_arrow.field(name).type))
 
 
 def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
@@ -203,14 +196,18 @@ def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -
     return {name: table.column(name) for name in names}
 
 
-def _chunks(
-    file: pq.ParquetFile, part: FileSlice, names: Sequence[str]
-) -> Iterator[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]:
-    """What the footer says of these columns in the row groups of the slice."""
-    leaves = _leaf_numbers(file, names)
-    for number in _row_groups(file, part) if leaves else ():
-        group = file.metadata.row_group(number)
-        yield from ((group.column(leaf), file.schema.column(leaf)) for leaf in leaves)
+def _believed(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> list[str]:
+    """The columns, none of them nested, whose pages in the row groups of the slice can be believed."""
+    if not names:
+        return []
+    groups = [file.metadata.row_group(number) for number in _row_groups(file, part)]
+    leaves = zip(names, _leaf_numbers(file, names), strict=True)
+    schema = file.schema
+    return [
+        name
+        for name, leaf in leaves
+        if check_pages(part["path"], ((group.column(leaf), schema.column(leaf)) for group in groups))
+    ]
 
 
 def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
