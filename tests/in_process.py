@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from r2d2.engine.compare_tables import Pair, compare_at_once
@@ -19,6 +20,7 @@ from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Table
 from r2d2.pipeline import Profiled, Progress, Tools, run, silent
 from r2d2.settings import Settings
+from r2d2.state.hashes import KeptHashes
 
 KEY = bytes(range(32))
 HASHING = Hashing(read_slice, KEY, 128, slice_range)
@@ -41,15 +43,22 @@ class PlainContent(LakeContent):
 class Reader:
     """Tools for the pipeline, which note what was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: KeptHashes | None = None) -> None:
         self.profiled: list[str] = []
         self.read: set[str] = set()
         self.bytes_read = 0
+        self.kept = kept
+        self.contents: list[PlainContent] = []
         self.tools = Tools(discover=discover_tables, profile=self._profile, content=self._content)
 
     def scan(self, lake: str, settings: Settings) -> Scan:
         """A scan from scratch."""
         return run([lake], settings=settings, tools=self.tools, progress=silent)
+
+    @property
+    def kept_bytes_read(self) -> int:
+        """As it is reported."""
+        return sum(content.kept_bytes_read for content in self.contents)
 
     def _profile(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         found, problems = [], []
@@ -67,12 +76,17 @@ class Reader:
         return Profiled([table for table, _ in found], [profile for _, profile in found], problems)
 
     def _content(self, scan: Scan, settings: Settings, report: Any) -> PlainContent:
-        reader = self
+        whose = {file.path: table.name for table in scan.tables for file in table.files}
 
-        class Noting(PlainContent):
-            def _survive(self, pieces: Sequence[Piece], job: Any) -> Any:
-                reader.read |= {scan.tables[piece["table"]].name for piece in pieces}
-                reader.bytes_read += sum(piece["slice"]["bytes"] for piece in pieces)
-                return super()._survive(pieces, job)
+        def noting(part: Any, tokens: Any) -> Any:
+            self.read.add(whose[part["path"]])
+            self.bytes_read += part["bytes"]
+            return read_slice(part, tokens)
 
-        return Noting(scan, None, HASHING, None)  # type: ignore[arg-type]
+        hashing = replace(HASHING, read=noting)
+        if self.kept is not None:
+            self.kept.begin(listed_ns=scan.listed_ns, lake_bytes=scan.size_bytes)
+            hashing = replace(hashing, keep_in=self.kept.folder)
+        content = PlainContent(scan, None, hashing, None, self.kept)  # type: ignore[arg-type]
+        self.contents.append(content)
+        return content

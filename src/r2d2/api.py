@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import absent_tables, with_absent
 from r2d2.engine.hash_slices import Hashing
+from r2d2.engine.kept import mark_of
 from r2d2.engine.missing_row import find_missing_row
 from r2d2.engine.recipes import Difference, RecipeJobs
 from r2d2.engine.session import LazySession
@@ -26,6 +27,7 @@ from r2d2.report.edges import EdgeTable, standing_edges
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, MissingRow, explain, find_table
 from r2d2.settings import Settings, load_settings
+from r2d2.state.hashes import KeptHashes
 from r2d2.state.store import StateStore
 from r2d2.steps import infer_recipes as step
 from r2d2.steps.infer_recipes import NoRecipe
@@ -151,13 +153,31 @@ def scan_lake(
     store = StateStore(settings.state)
     with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
-        shown = progress is not silent
+        kept = kept_hashes(store, settings, writing=True, reading=False)  # a scan begins from scratch
         tools = lake_tools(
-            session, store.key(), known=known, hash_bits=hash_bits, shown=shown, meanwhile=FILES_MEANWHILE
+            session,
+            store.key(),
+            known=known,
+            hash_bits=hash_bits,
+            shown=progress is not silent,
+            meanwhile=FILES_MEANWHILE,
+            kept=kept,
         )
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
-        return replace(found, run=store.save(found, keep=settings.keep_runs))
+        found = replace(found, run=store.save(found, keep=settings.keep_runs))
+        kept.save(found.tables)
+        return found
+
+
+def kept_hashes(store: StateStore, settings: Settings, *, writing: bool, reading: bool = True) -> KeptHashes:
+    """The hashes that a state keeps; to be written only by who holds its lock."""
+    return KeptHashes(
+        store.hashes,
+        most_bytes=settings.keep_hashes * 1_000_000,
+        mark=mark_of(store.key()) if writing else "",
+        reading=reading,
+    )
 
 
 def update_lake(
@@ -175,13 +195,16 @@ def update_lake(
     with store.locked(), LazySession(settings, spark) as session:
         old = store.load()
         settings = as_scanned(settings, old)
-        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND)
+        kept = kept_hashes(store, settings, writing=True)
+        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND, kept=kept)
         away = absent_tables(old)
         done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=away)
         if not done.is_news:
-            return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0))
+            return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0, kept_bytes_read=0))
         found = replace(done.scan, session_seconds=session.seconds)
-        return replace(done, scan=replace(found, run=store.save(found, keep=settings.keep_runs, known=old)))
+        found = replace(found, run=store.save(found, keep=settings.keep_runs, known=old))
+        kept.save(found.tables)
+        return replace(done, scan=found)
 
 
 def infer_recipes(

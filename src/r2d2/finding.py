@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import with_absent
-from r2d2.api import changed_since
+from r2d2.api import changed_since, kept_hashes
 from r2d2.engine.session import LazySession
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
@@ -58,6 +58,7 @@ class Finding:
     run: str  # the scan it was held against
     problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read
     bytes_read: int = 0
+    kept_bytes_read: int = 0
     session_seconds: float = 0.0
 
     @property
@@ -109,7 +110,8 @@ def find_in_lake(
     scan = leave_out_absent(with_absent(store.load()))
     settings = as_scanned(settings, scan)
     with LazySession(settings, spark) as session:
-        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND)
+        kept = kept_hashes(store, settings, writing=False)
+        tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND, kept=kept)
         finding = hold_against(scan, str(path), settings, tools, progress)
         return replace(finding, session_seconds=session.seconds)
 
@@ -143,10 +145,12 @@ def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progre
     if any(problem.where == table.name for problem in problems):
         because = next(problem for problem in problems if problem.where == table.name)
         raise UserError(f"cannot read {path}: {because.because}", hint=because.hint)
-    return _finding(path, both, similar, problems, content.bytes_read)
+    return replace(
+        _finding(path, both, similar, problems), bytes_read=content.bytes_read, kept_bytes_read=content.kept_bytes_read
+    )
 
 
-def _finding(path: str, scan: Scan, similar: Similar, problems: tuple[Problem, ...], bytes_read: int) -> Finding:
+def _finding(path: str, scan: Scan, similar: Similar, problems: tuple[Problem, ...]) -> Finding:
     profile = scan.profiles[-1]
     equal = set(similar.equal)
 
@@ -168,7 +172,6 @@ def _finding(path: str, scan: Scan, similar: Similar, problems: tuple[Problem, .
         nearest=tuple(likenesses(similar.nearest, child=mine)),
         run=scan.run,
         problems=problems,
-        bytes_read=bytes_read,
     )
 
 

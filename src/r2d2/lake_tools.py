@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from r2d2.engine.beacon import Address, listen
 from r2d2.engine.compare_tables import Pair
 from r2d2.engine.content import Answer, Content, TableContent
 from r2d2.engine.hash_slices import Hashing, Piece
+from r2d2.engine.kept import Kept
 from r2d2.engine.session import LazySession
 from r2d2.engine.tasks import run_tasks
 from r2d2.errors import TableError
@@ -45,17 +46,25 @@ def lake_tools(
     shown: bool = False,
     at_hand: int = 0,
     meanwhile: int = 0,
+    kept: KeepsBooks | None = None,
 ) -> Tools:
     """What the pipeline needs of the world; profiles that *known* has are not read again.
 
     With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark, that
-    of up to *meanwhile* files while it starts.
+    of up to *meanwhile* files while it starts. Hashes are taken from and left with *kept*.
     """
     return Tools(
         discover=discover_tables,
         profile=_Profiler(known, session, at_hand, meanwhile),
-        content=partial(_content, session, key, hash_bits, shown),
+        content=partial(_content, session, hashing_with(key, hash_bits), shown, kept),
     )
+
+
+class KeepsBooks(Kept, Protocol):
+    """Who keeps the books of hashes, for a lake that is being scanned."""
+
+    def begin(self, *, listed_ns: int, lake_bytes: int) -> None:
+        """The lake was listed at this time and is so large."""
 
 
 def discover_tables(roots: Sequence[str], settings: Settings, progress: Progress) -> Discovery:
@@ -151,11 +160,16 @@ class LakeContent(Content):
     """The content of a lake's tables, and what could not be read of it."""
 
     def __init__(
-        self, scan: Scan, session: LazySession, hashing: Hashing, report: Callable[[Reading], None] | None
+        self,
+        scan: Scan,
+        session: LazySession,
+        hashing: Hashing,
+        report: Callable[[Reading], None] | None,
+        kept: Kept | None = None,
     ) -> None:
         tables = _Contents(scan)
         find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
-        super().__init__(session, tables, hashing, find_deadly, report=report)
+        super().__init__(session, tables, hashing, find_deadly, report=report, kept=kept)
         self._names = [table.name for table in scan.tables]
         self._here = False
 
@@ -186,7 +200,8 @@ class LakeContent(Content):
         """What is missing over each edge, and notes."""
         if not self._here:
             return super().count_missing(pieces, edges, report_to)
-        return compare_here(pieces, edges, key=self.hashing.key, bits=self.hashing.bits)
+        hashing = self.hashing
+        return compare_here(pieces, edges, key=hashing.key, bits=hashing.bits, keep_in=hashing.keep_in)
 
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
@@ -211,14 +226,17 @@ class _Contents(Sequence[TableContent]):
 
 def _content(
     session: LazySession,
-    key: bytes,
-    hash_bits: int,
+    hashing: Hashing,
     shown: bool,
+    kept: KeepsBooks | None,
     scan: Scan,
     settings: Settings,
     report: Callable[[Reading], None],
 ) -> LakeContent:
-    return LakeContent(scan, session, hashing_with(key, hash_bits), report if shown else None)
+    if kept is not None:
+        kept.begin(listed_ns=scan.listed_ns, lake_bytes=scan.size_bytes)
+        hashing = replace(hashing, keep_in=kept.folder)
+    return LakeContent(scan, session, hashing, report if shown else None, kept)
 
 
 def hashing_with(key: bytes, bits: int = 128) -> Hashing:

@@ -49,6 +49,7 @@ class Content(Sampling, Comparing, Protocol):
     """Whoever can read the tables' rows."""
 
     bytes_read: int  # so far
+    kept_bytes_read: int  # of hashes that were kept from earlier runs
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""
@@ -170,6 +171,7 @@ def noted(scan: Scan, content: Content) -> Scan:
         scan,
         problems=(*scan.problems, *(p for p in content.problems() if p.where not in known)),
         bytes_read=scan.bytes_read + content.bytes_read,
+        kept_bytes_read=scan.kept_bytes_read + content.kept_bytes_read,
     )
 
 

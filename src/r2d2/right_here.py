@@ -29,7 +29,8 @@ class NotHere(Exception):
 
 def is_little(pieces: Sequence[Piece]) -> bool:
     """Whether some pieces of work take less than starting Spark."""
-    size, rows = (sum(piece["slice"][what] for piece in pieces) for what in ("bytes", "rows"))
+    size = sum(piece.get("bytes", piece["slice"]["bytes"]) for piece in pieces)
+    rows = sum(piece["slice"]["rows"] for piece in pieces)
     return len(pieces) <= LITTLE_PIECES and size <= LITTLE_BYTES and rows <= LITTLE_ROWS
 
 
@@ -46,11 +47,12 @@ def read_here(pieces: Sequence[Any], *, seconds: float) -> list[str]:
 
 
 def compare_here(
-    pieces: Sequence[Piece], edges: Mapping[int, Iterable[Pair]], *, key: bytes, bits: int
+    pieces: Sequence[Piece], edges: Mapping[int, Iterable[Pair]], *, key: bytes, bits: int, keep_in: str = ""
 ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
     """Missing rows and copies of every edge, and notes, as `engine.compare_tables` gives them."""
     asked = [[number, [list(pair) for pair in pairs]] for number, pairs in edges.items()]
-    counts, notes = _ask({"task": "compare", "pieces": pieces, "edges": asked, "key": key.hex(), "bits": bits})
+    job = {"task": "compare", "pieces": pieces, "edges": asked, "key": key.hex(), "bits": bits, "keep_in": keep_in}
+    counts, notes = _ask(job)
     return {(parent, child): (rows, copies) for parent, child, rows, copies in counts}, notes
 
 
@@ -83,7 +85,7 @@ def answer(job: Mapping[str, Any]) -> Any:
     from r2d2.lake.read_slice import read_slice
     from r2d2.lake.slice_range import slice_range
 
-    hashing = Hashing(read_slice, bytes.fromhex(job["key"]), job["bits"], slice_range)
+    hashing = Hashing(read_slice, bytes.fromhex(job["key"]), job["bits"], slice_range, job.get("keep_in", ""))
     if job["task"] == "compare":
         edges = {number: [(parent, child) for parent, child in pairs] for number, pairs in job["edges"]}
         missing, notes = compare_at_once(job["pieces"], edges=edges, hashing=hashing)

@@ -280,6 +280,14 @@ class Settings:
         metavar="N",
         check=_at_least(1),
     )
+    keep_hashes: int = _setting(
+        1000,
+        "how many MB of hashes the state folder may keep, up to a fifth of the lake: what has not changed is then not "
+        "read again by update and find; 0: none",
+        commands=["scan", "update", "find"],
+        metavar="MB",
+        check=_at_least(0),
+    )
     nearest: int = _setting(
         5,
         "tables that lack some of the rows to name, the nearest first; 0: none, which reads less",

@@ -193,3 +193,31 @@ def test_whatever_ends_an_update_the_graph_before_it_stays(
 
 def _has_worker(process: int) -> bool:
     return any("pyspark.worker" in line for line in processes(process).values())
+
+
+@pytest.mark.parametrize("how", ["by Spark", "right here"])
+def test_what_has_not_changed_is_taken_from_kept_hashes(
+    spark: Any, r2d2: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    lake, state = tmp_path / "lake", tmp_path / "state"
+    for name, rows in (("all", 3000), ("most", 2000), ("few", 100), ("long", 900)):
+        texts = [f"{random.Random(number).random()} {number}" for number in range(rows)]
+        write(lake / f"{name}.parquet", id=texts, name=texts[::-1] if name == "long" else texts)
+    write(lake / "wide.parquet", **{f"c{n}": list(range(20_000)) for n in range(8)})  # the bound is a share of the lake
+    scan_lake([str(old(lake))], Settings(state=str(state)), spark=spark)
+    texts = [f"{random.Random(number).random()} {number}" for number in range(102)]
+    write(lake / "few.parquet", id=texts, name=texts)
+    given = spark if how == "by Spark" else None
+    done = update_lake(Settings(state=str(state)), spark=given).scan
+    assert done.session_seconds == 0
+    assert 0 < done.bytes_read <= 3 * (lake / "few.parquet").stat().st_size and done.kept_bytes_read > 0
+    fresh = scan_lake([str(lake)], Settings(state=str(tmp_path / "fresh")), spark=spark)
+    assert_same(replace(fresh, settings=done.settings), done)
+    old(lake)
+    read = {}
+    for size in (1000, 0):
+        write(lake / "few.parquet", id=texts[size // 1000 :], name=texts[size // 1000 :])
+        told = json.loads(r2d2("update", "--state", state, "--json", "--keep-hashes", str(size)).out)
+        read[size] = told["bytes_read"], told["kept_bytes_read"]
+    assert read[0][0] > 5 * read[1000][0] and read[0][1] == 0 and read[1000][1] > 0
+    assert not list((state / "hashes").glob("*.hashes"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.engine.exchange import exchange_folder, receive, send
-from r2d2.engine.hash_slices import NOTE, Block
+from r2d2.engine.pack_slices import NOTE, Block
 
 blocks = st.lists(
     st.tuples(st.integers(NOTE, 5), st.integers(0, 3), st.integers(0, 9), st.binary(max_size=40).map(b"R2HB".__add__))

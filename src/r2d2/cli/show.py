@@ -79,6 +79,7 @@ def scan_as_dict(scan: Scan, state: str) -> dict[str, Any]:
         "edges": len(scan.graph),
         "session_seconds": scan.session_seconds,
         "bytes_read": scan.bytes_read,
+        "kept_bytes_read": scan.kept_bytes_read,
         "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
         "schema_operations": asdict(scan.schema_graph.operations),
         "problems": [asdict(problem) for problem in scan.problems],

@@ -40,9 +40,10 @@ def show_update(done: Update, *, state: str, as_json: bool, endangered: Sequence
             print_table(_title(title, len(pairs)), ("parent", "child"), pairs[:_MOST])
     show_problems(done.scan)
     read, edges = bytes_for_people(done.scan.bytes_read), f"{len(done.scan.graph or ()):,} edges stand"
+    kept = done.scan.kept_bytes_read
     out.print(
-        f"{edges}; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, "
-        f"{read} of rows read. Kept in {plain(state)}."
+        f"{edges}; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, {read} of rows "
+        f"{f'and {bytes_for_people(kept)} of kept hashes ' if kept else ''}read. Kept in {plain(state)}."
     )
 
 

@@ -17,8 +17,10 @@ import numpy as np
 from r2d2.engine.beacon import Address, reporting
 from r2d2.engine.cluster import parallelism
 from r2d2.engine.exchange import exchange_folder, receive, send
-from r2d2.engine.hash_slices import NOTE, Block, Hashing, Piece, block_bundle
+from r2d2.engine.hash_slices import Hashing, Piece
 from r2d2.engine.job import run_job
+from r2d2.engine.kept import bytes_of
+from r2d2.engine.pack_slices import NOTE, Block, block_bundle
 from r2d2.engine.tasks import bundles_of
 from r2d2.engine.travel import travelling
 
@@ -48,7 +50,7 @@ def compare_tables(
 
     def run() -> list[Any]:
         cores = parallelism(spark)
-        rows = bundles_of(pieces, cores=cores, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
+        rows = bundles_of(pieces, cores=cores, weight=lambda piece: bytes_of(piece) + 1, per_task=per_task)
         work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
         with exchange_folder(spark) as folder:
             packing = reporting(_pack(hashing, folder), report_to)

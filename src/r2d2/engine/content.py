@@ -14,6 +14,7 @@ from r2d2.engine.beacon import Address, listen
 from r2d2.engine.compare_tables import GROUP_BYTES, Pair, compare_tables
 from r2d2.engine.failures import worker_died
 from r2d2.engine.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
+from r2d2.engine.kept import Kept, block_name, bytes_of, sampled_with_kept, with_kept
 from r2d2.engine.tasks import run_tasks
 from r2d2.model.progress import Reading
 from r2d2.model.schema import Column, Token
@@ -57,12 +58,15 @@ class Content:
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
     report: Callable[[Reading], None] | None = None  # told how far the running job is
     bytes_read: int = 0  # of the slices that jobs were given, each as often as it was
+    kept: Kept | None = None  # hashes from earlier runs, and for later ones
+    kept_bytes_read: int = 0  # of these
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
         pieces = [piece for probe in probes for piece in self._sample_pieces(probe)]
         samples: defaultdict[int, list[SampledRow]] = defaultdict(list)
-        for answer in self._run(pieces, sample_bundle):
+        sampling = partial(self._run, task=sample_bundle)
+        for answer in sampled_with_kept(pieces, self.kept, sampling, key=self.hashing.key, bits=self.hashing.bits):
             samples[answer["table"]].extend(tuple(row) for row in answer["rows"])
         return {table: rows for table, rows in samples.items() if table not in self.failed}
 
@@ -128,7 +132,7 @@ class Content:
         """
         prints = {table for table in fingerprint if table not in self.failed}
         projections, edges = self._projections([pair for pair in pairs if self._readable(pair)], at_no_cost)
-        pieces = [
+        pieces: Sequence[Piece] = [
             {
                 "table": table,
                 "slice": part,
@@ -140,16 +144,45 @@ class Content:
         ]
         if not pieces:
             return {}, {}
+        pieces = with_kept(
+            pieces,
+            self.kept,
+            key=self.hashing.key,
+            bits=self.hashing.bits,
+            width=lambda table: len(self.tables[table].columns),
+        )
         counts, notes = self._survive(pieces, lambda alive, report_to: self.count_missing(alive, edges, report_to))
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for note in map(json.loads, notes):
             if "failed" in note:
                 self._note([note])
                 continue
+            if "kept" in note or "lost" in note:
+                self._keep(note)
+                continue
             for place, name in enumerate(("rows", "first", "second")):
                 totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
         readable = {pair: missing for pair, missing in counts.items() if self._readable(pair)}
         return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
+
+    def at_hand(self, table: int, columns: Collection[Column]) -> bool:
+        """Whether all rows of a table, in some columns, can be had without reading it."""
+        if self.kept is None:
+            return False
+        tokens = [column.token for column in columns]
+        names = (
+            block_name(part, tokens, key=self.hashing.key, bits=self.hashing.bits) for part in self.tables[table].slices
+        )
+        return all(self.kept.find(name) for name in names)
+
+    def _keep(self, note: Mapping[str, Any]) -> None:
+        """Hashes are kept now that were not, or are not that were, and had to be made from the table's rows."""
+        assert self.kept is not None
+        if "kept" in note:
+            self.kept.add(note["kept"], tuple(note["place"]))
+        else:
+            self.kept.lose([tuple(place) for place in note["lost"]])
+            self.bytes_read += note["bytes"]
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""
@@ -210,7 +243,7 @@ class Content:
             self.spark(),
             pieces,
             task=task,
-            weight=lambda piece: piece["slice"]["bytes"] + 1,
+            weight=lambda piece: bytes_of(piece) + 1,
             per_task=BYTES_PER_TASK,
             report_to=report_to,
         )
@@ -225,7 +258,8 @@ class Content:
 
     def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
         """Run a job; if a damaged file kills its worker, find the file, and run the job without that table."""
-        self.bytes_read += sum(piece["slice"]["bytes"] for piece in pieces)
+        self.bytes_read += sum(bytes_of(piece) for piece in pieces if "bytes" not in piece)
+        self.kept_bytes_read += sum(bytes_of(piece) for piece in pieces if "bytes" in piece)
         try:
             return self._watched(pieces, job)
         except Exception as error:
@@ -242,7 +276,7 @@ class Content:
         report = self.report
         if report is None:
             return job(pieces, None)
-        size = sum(piece["slice"]["bytes"] for piece in pieces)
+        size = sum(map(bytes_of, pieces))
         report(Reading(0, len(pieces), 0, size))
         with listen(self.spark(), lambda done: report(Reading(done.pieces, len(pieces), done.bytes, size))) as address:
             return job(pieces, address)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from r2d2.engine.cluster import works_here
-from r2d2.engine.hash_slices import NOTE, Block
+from r2d2.engine.pack_slices import NOTE, Block
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

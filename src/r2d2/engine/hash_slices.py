@@ -1,4 +1,4 @@
-"""What tasks do with slices of tables: hash rows, and sample, look up, sum or pack the hashes. Plain functions."""
+"""What tasks do with slices of tables: hash rows, sample them, and look them up. Plain functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r2d2.engine.kernels import Fingerprint, NotComparable, block_of, fingerprint, hash_rows, split, to_bytes
+from r2d2.engine.kept import bytes_of
+from r2d2.engine.kernels import NotComparable, hash_rows
 from r2d2.engine.kernels.mixing import Hashes, Words
 from r2d2.errors import TableError
 from r2d2.model.schema import Token, spell
@@ -35,13 +36,15 @@ Columns = Mapping[Token, "pa.ChunkedArray"]
 class Hashing:
     """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer).
 
-    `range` tells between which values a column of a slice lies, if anybody knows.
+    `range` tells between which values a column of a slice lies, if anybody knows. Hashes that are to be kept go into
+    the folder `keep_in`.
     """
 
     read: ReadSlice
     key: bytes
     bits: int = 128
     range: SliceRange | None = None
+    keep_in: str = ""
 
     def rows(self, columns: Columns, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
         """The hashes of the rows under each projection; TableError where they cannot be had."""
@@ -53,33 +56,35 @@ class Hashing:
     def columns(self, piece: Piece, projections: Iterable[Sequence[Token]]) -> Columns:
         """The columns of a slice that the projections need."""
         columns = self.read(piece["slice"], {token for projection in projections for token in projection})
-        tick(piece["slice"]["bytes"])
+        tick(bytes_of(piece))
         return columns
 
 
-def _tokens(listed: Iterable[Sequence[str]]) -> list[Token]:
+def tokens_of(listed: Iterable[Sequence[str]]) -> list[Token]:
+    """Tokens that have been through JSON."""
     return [tuple(token) for token in listed]
 
 
-def _failure(piece: Piece, error: TableError) -> str:
+def failure(piece: Piece, error: TableError) -> str:
+    """What a task says of a table that it could not read."""
     return json.dumps({"table": piece["table"], "failed": str(error.args[0]), "hint": error.hint})
 
 
 def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
     """The rows at the given places of each slice: each as its hash in all columns asked for, and in the first alone."""
     for piece in bundle:
-        tokens = _tokens(piece["tokens"])
+        tokens = tokens_of(piece["tokens"])
         try:
             chosen = rows_at(hashing.columns(piece, [tokens]), piece["places"])
             whole, first = hashing.rows(chosen, [tokens, tokens[:1]])
         except TableError as error:
-            yield _failure(piece, error)
+            yield failure(piece, error)
         else:
             values = _ordered_values(chosen[tokens[0]])
             rows = sorted(
                 {(*hashed, *value) for *hashed, value in zip(_as_text(whole), first[0].tolist(), values, strict=True)}
             )
-            yield json.dumps({"table": piece["table"], "rows": rows})
+            yield json.dumps({"table": piece["table"], "number": piece.get("number"), "rows": rows})
 
 
 def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
@@ -127,7 +132,7 @@ def look_up_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str
             for number, texts in _present(piece, hashing):
                 found[piece["table"], number].update(texts)
         except TableError as error:
-            yield _failure(piece, error)
+            yield failure(piece, error)
     for (table, number), texts in found.items():
         yield json.dumps({"table": table, "projection": number, "found": sorted(texts)})
 
@@ -156,7 +161,7 @@ def _within_range(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, list[To
     """The projections of a piece with the rows that its slice may hold, by the range of the first column."""
     ranges: dict[Token, Any] = {}
     for number, listed, rows in piece["wanted"]:
-        tokens = _tokens(listed)
+        tokens = tokens_of(listed)
         if hashing.range and tokens[0] not in ranges and any(kind for _, _, kind, _ in rows):
             ranges[tokens[0]] = hashing.range(piece["slice"], tokens[0])
         likely = [row for row in rows if _may_hold(ranges.get(tokens[0]), *row[2:])]
@@ -185,35 +190,3 @@ def _as_text(hashes: Hashes) -> list[str]:
 def _distinct_text(hashes: Hashes) -> set[str]:
     distinct = set(zip(hashes[0].tolist(), hashes[1].tolist(), strict=True))
     return {f"{first:016x}{second:016x}" for first, second in distinct}
-
-
-Block = tuple[int, int, int, bytes]  # projection, hash range, table, packed hashes
-
-
-NOTE = -1  # the projection of blocks that are not hashes but a note in JSON
-
-
-def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block]:
-    """The hashes of each slice under each of its projections, sorted and packed by hash range.
-
-    With `whole`, the columns of a table, its fingerprint comes as a note; so does a failure.
-    """
-    totals: defaultdict[int, Fingerprint] = defaultdict(Fingerprint)
-    for piece in bundle:
-        table, asked, whole = piece["table"], piece["projections"], piece["whole"]
-        projections = [_tokens(tokens) for _, tokens, _ in asked]
-        try:
-            wanted = projections + ([_tokens(whole)] if whole else [])
-            hashes = hashing.rows(hashing.columns(piece, wanted), wanted)
-        except TableError as error:
-            yield NOTE, 0, table, _failure(piece, error).encode()
-            continue
-        if whole:
-            totals[table] += fingerprint(hashes[len(asked)])
-        for (number, _, ranges), rows in zip(asked, hashes, strict=False):
-            for part, block in enumerate(split(block_of(rows), ranges)):
-                if block.distinct_rows:
-                    yield number, part, table, to_bytes(block)
-    for table, total in totals.items():
-        note = {"table": table, "rows": total.rows, "first": total.first, "second": total.second}
-        yield NOTE, 0, table, json.dumps(note).encode()

@@ -28,7 +28,7 @@ SLICE_ROWS = 1 << 20
 SMALL_BYTES = 256 << 10  # below this, pyarrow is done before Polars has begun
 
 FileSlice = Mapping[str, Any]
-"""A part of one file as plain JSON: path, first row, rows, bytes, and the partition values of its folder."""
+"""A part of one file as plain JSON: path, which file that is, first row, rows, bytes, the folder's partition values."""
 
 
 def slices(
@@ -40,6 +40,7 @@ def slices(
         for first, rows, size in _runs(file.row_groups):
             yield {
                 "path": file.path,
+                "file": [*file.identity, file.size_bytes, file.modified_ns],
                 "first": first,
                 "rows": rows,
                 "bytes": size,

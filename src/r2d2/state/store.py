@@ -30,6 +30,7 @@ class StateStore:
         self.folder = Path(folder)
         self._runs = self.folder / "runs"
         self._pointer = self.folder / "current"
+        self.hashes = self.folder / "hashes"  # see r2d2.state.hashes
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -110,6 +111,7 @@ class StateStore:
             for unfinished in self._runs.glob(f"{_UNFINISHED}*"):
                 shutil.rmtree(unfinished)
             self._runs.rmdir()
+            shutil.rmtree(self.hashes, ignore_errors=True)
             for name in ("format.json", "key", "lock"):
                 (self.folder / name).unlink()
             for folder in made:

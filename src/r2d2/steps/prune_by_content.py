@@ -46,6 +46,9 @@ class Content(Protocol):
     ) -> Mapping[tuple[int, int], set[str]]:
         """By (parent, child), the hashes of the sampled rows of the child that are in the parent."""
 
+    def at_hand(self, table: int, columns: Collection[Column]) -> bool:
+        """Whether all rows of a table, in some columns, can be had without reading it."""
+
 
 def rows_to_sample(*, missing_share: float, risk: float) -> int:
     """Rows to draw so that a child lacking *missing_share* of its rows is caught (Theorem 4.2).
@@ -79,13 +82,18 @@ def prune_by_content(
 ) -> ContainmentGraph:
     """The edges for whose children every sampled row was found in the parent; never drops a true one.
 
-    Unless *small_too*, edges with a small parent are left as they are: comparing all its rows costs no more.
+    Unless *small_too*, edges with a small parent, or one whose rows are at hand, are left as they are: comparing all
+    its rows costs no more.
     """
     edges = graph.standing
     asked = [
         (parent, child)
         for parent, child in zip(edges.parents, edges.children, strict=True)
-        if profiles[child].rows and (small_too or profiles[parent].rows > SMALL_ROWS)
+        if profiles[child].rows
+        and (
+            small_too
+            or (profiles[parent].rows > SMALL_ROWS and not content.at_hand(parent, profiles[child].schema.columns))
+        )
     ]
     if not asked:
         return _split(graph, sampled=(), missing=())

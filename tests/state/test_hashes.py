@@ -1,0 +1,176 @@
+"""What is kept of hashing is found again, stays within its bound, and is never more than a convenience."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from r2d2.engine.kept import Pack, mark_of, read_kept
+from r2d2.model.table import DataFile, Table
+from r2d2.state import hashes
+from r2d2.state.hashes import KeptHashes
+
+KEY = bytes(32)
+NOW = 1_700_000_000_000_000_000
+LONG_AGO = NOW - 10**12
+
+
+def table(*inodes: int) -> Table:
+    files = tuple(DataFile(f"/lake/t/{inode}", 1, LONG_AGO, (7, inode)) for inode in inodes)
+    return Table("t", "parquet", "/lake/t", files)
+
+
+def file(inode: int, *, modified_ns: int = LONG_AGO) -> list[int]:
+    return [7, inode, 1, modified_ns]
+
+
+def books(folder: Path, most_bytes: int = 10_000, *, lake_bytes: int = 10**9, reading: bool = True) -> KeptHashes:
+    found = KeptHashes(folder, most_bytes=most_bytes, mark=mark_of(KEY), reading=reading)
+    found.begin(listed_ns=NOW, lake_bytes=lake_bytes)
+    return found
+
+
+def keep(kept: KeptHashes, **contents: bytes) -> list[str]:
+    """Keep some things, all in one file, made from files 1, 2 …; the names of those there was room for."""
+    granted = []
+    with Pack(kept.folder, KEY) as pack:
+        for number, (name, content) in enumerate(contents.items(), 1):
+            if kept.grant(name, len(content), file(number)):
+                place = pack.write(content)
+                assert place
+                kept.add(name, place)
+                granted.append(name)
+    return granted
+
+
+def found(kept: KeptHashes, *names: str) -> dict[str, bytes | None]:
+    places = {name: kept.find(name) for name in names}
+    return {name: read_kept(place) if place else None for name, place in places.items()}
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.hashes"))
+
+
+def test_what_is_kept_is_found_by_the_next_run(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    assert keep(kept, a=b"x" * 100, b=b"y" * 50) == ["a", "b"]
+    kept.save([table(1, 2)])
+    assert found(books(tmp_path / "hashes"), "a", "b", "c") == {"a": b"x" * 100, "b": b"y" * 50, "c": None}
+
+
+def test_nothing_counts_until_the_books_are_written(tmp_path: Path) -> None:
+    keep(books(tmp_path / "hashes"), a=b"x" * 100)  # and the process dies
+    after = books(tmp_path / "hashes")
+    assert found(after, "a") == {"a": None} and size_of(tmp_path / "hashes") == 100
+    after.save([table(1)])
+    assert size_of(tmp_path / "hashes") == 0, "what no books name is removed"
+
+
+def test_a_scan_from_scratch_finds_nothing_and_keeps_anew(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    keep(kept, a=b"x" * 100)
+    kept.save([table(1)])
+    again = books(tmp_path / "hashes", reading=False)
+    assert found(again, "a") == {"a": None}
+    keep(again, a=b"z" * 100)
+    again.save([table(1)])
+    assert found(books(tmp_path / "hashes"), "a") == {"a": b"z" * 100} and size_of(tmp_path / "hashes") == 100
+
+
+def test_what_was_made_from_files_that_are_gone_goes(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    keep(kept, a=b"x" * 100, b=b"y" * 100)
+    kept.save([table(2)])
+    assert found(books(tmp_path / "hashes"), "a", "b") == {"a": None, "b": b"y" * 100}
+
+
+def test_there_is_room_for_so_much_and_what_was_not_used_makes_room(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes", 250)
+    assert keep(kept, a=b"a" * 100, b=b"b" * 100, c=b"c" * 100) == ["a", "b"]
+    kept.save([table(1, 2, 3)])
+    kept = books(tmp_path / "hashes", 250)
+    assert kept.find("b")
+    assert keep(kept, c=b"c" * 100, d=b"d" * 100) == ["c"], "what was used in this run stays"
+    kept.save([table(1, 2, 3)])
+    assert found(books(tmp_path / "hashes", 250), "a", "b", "c") == {"a": None, "b": b"b" * 100, "c": b"c" * 100}
+    assert size_of(tmp_path / "hashes") <= 250, "the file that held two things was written anew with one"
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_bound_is_one_on_disk(tmp_path: Path, damaged: bool) -> None:
+    """However often things come and go; a thing that is damaged is not carried along."""
+    for turn in range(12):
+        kept = books(tmp_path / "hashes", 1000)
+        for number in range(turn, turn + 3):
+            kept.find(f"n{number}")
+        keep(kept, **{f"n{number}": bytes([number]) * 130 for number in range(turn, turn + 5)})
+        if damaged:
+            for path in (tmp_path / "hashes").glob("*.hashes"):
+                content = path.read_bytes()
+                path.write_bytes(b"?" + content[1:])
+        kept.save([table(*range(1, 20))])
+        assert size_of(tmp_path / "hashes") <= 1000
+        for name, content in found(books(tmp_path / "hashes", 1000), *(f"n{n}" for n in range(20))).items():
+            assert content in (None, bytes([int(name[1:])]) * 130)
+
+
+def test_it_never_takes_more_than_a_share_of_the_lake(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes", lake_bytes=int(100 / hashes.MOST_OF_LAKE))
+    assert keep(kept, a=b"a" * 60, b=b"b" * 60) == ["a"]
+
+
+def test_of_a_file_that_may_still_change_nothing_is_kept(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    assert not kept.grant("a", 1, file(1, modified_ns=NOW - 10**9))
+    assert kept.grant("b", 1, file(1)) and not kept.grant("b", 1, file(1)), "once is enough"
+
+
+def test_with_no_room_asked_for_everything_goes(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    keep(kept, a=b"x" * 100)
+    kept.save([table(1)])
+    off = books(tmp_path / "hashes", 0)
+    assert found(off, "a") == {"a": None} and keep(off, b=b"y") == []
+    off.save([table(1)])
+    assert size_of(tmp_path / "hashes") == 0
+
+
+def test_what_is_lost_is_not_looked_for_again(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    keep(kept, a=b"x" * 100, b=b"y" * 100)
+    kept.save([table(1, 2)])
+    kept = books(tmp_path / "hashes")
+    place = kept.find("a")
+    assert place
+    kept.lose([place])
+    assert kept.find("a") is None and kept.find("b")
+    assert keep(kept, a=b"z" * 100) == ["a"]
+    kept.save([table(1, 2)])
+    assert found(books(tmp_path / "hashes"), "a", "b") == {"a": b"z" * 100, "b": b"y" * 100}
+
+
+def test_a_folder_that_is_not_this_state_s_is_not_written_to(tmp_path: Path) -> None:
+    """As on a worker of a cluster that has a folder of that name, but not the driver's."""
+    with Pack(str(tmp_path), KEY) as pack:
+        assert pack.write(b"x") is None
+    (tmp_path / mark_of(b"1" * 32)).touch()
+    with Pack(str(tmp_path), KEY) as pack:
+        assert pack.write(b"x") is None
+    assert list(tmp_path.glob("*.hashes")) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_keeps_nothing_and_breaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = books(tmp_path / "hashes")
+    with Pack(kept.folder, KEY) as pack:
+        monkeypatch.setattr(pack, "_file", open("/dev/full", "wb", buffering=0))  # noqa: SIM115
+        assert pack.write(b"x") is None and pack.write(b"y") is None
+
+
+def test_a_reader_writes_nothing(tmp_path: Path) -> None:
+    reader = KeptHashes(tmp_path / "hashes", most_bytes=1000)
+    reader.begin(listed_ns=NOW, lake_bytes=10**9)
+    assert reader.folder == "" and not reader.grant("a", 1, file(1)) and not (tmp_path / "hashes").exists()
