@@ -559,5 +559,6 @@ def test_every_guard_in_the_code_is_here() -> None:
 
 def test_every_guard_is_in_the_docs_with_its_test() -> None:
     page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    page = page.partition("## Guards of safe deletion")[2].partition("### Guards of reading")[0]
     listed = dict(re.findall(r"^\| `(refuse_\w+)` \|.*\| `(\w+)` \|$", page, flags=re.MULTILINE))
     assert listed == {guard: scenario.__name__ for guard, scenario in GUARDS.items()}

@@ -115,7 +115,7 @@ def read_exactly(
     """
     from pyspark.sql import functions as F
 
-    _refuse_settings(spark, shape)
+    refuse_settings(spark, shape)
     wanted = [(name, node) for name, node in shape.nodes if only is None or name in set(only)]
     if (shape.partitions or numbered) and any(name.lower() == "_metadata" for name, _ in shape.nodes):
         raise TableError("it has a column _metadata, which hides Spark's own")
@@ -139,7 +139,7 @@ def read_together(spark: SparkSession, shape: Shape, *, only: Iterable[str] | No
     """
     from pyspark.sql import functions as F
 
-    _refuse_settings(spark, shape)
+    refuse_settings(spark, shape)
     if shape.partitions or any(name.lower() == "_metadata" for name, _ in shape.nodes):
         raise TableError("it cannot be read together with others")
     wanted = [(name, node) for name, node in shape.nodes if only is None or name in set(only)]
@@ -235,7 +235,8 @@ def is_spelled_plainly(raw: str | None, kind: str) -> bool:
     return raw is None or str(typed_value(raw, kind)) == raw
 
 
-def _refuse_settings(spark: SparkSession, shape: Shape) -> None:
+def refuse_settings(spark: SparkSession, shape: Shape) -> None:
+    """Settings that change what is read, where a read cannot pin them (HAZARDS 10)."""
     for name, harmful, concerns in _REFUSED:
         harmless = "false" if harmful == "true" else "true"
         if concerns(shape) and str(spark.conf.get(name, harmless)).lower() == harmful:

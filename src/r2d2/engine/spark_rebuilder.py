@@ -71,10 +71,7 @@ class SparkRebuilder:
         form = form_of(shape, child_types, folders_of(shape.files))
         refuse_inexact_form(form, shape)
         self._refuse_hidden_nanoseconds(shape)
-        for file in shape.files:
-            for name, raw in file.raw:
-                if not is_spelled_plainly(raw, dict(form.partitions)[name]):
-                    raise TableError(f"the folder {name}={raw} would come back with another name")
+        refuse_other_spelling(form, shape)
         folder_numbers(form)
         given = Instructions(recipe, form, dict(parent_types), fold_case)
         with columns_for(self._session()):
@@ -107,8 +104,8 @@ class SparkRebuilder:
             size = shape.size_bytes + parent_shape.size_bytes
             counted = Counted(both_counts(made_texts(made), row_texts(self._read(shape))), size, given.recipe.distinct)
             (tally,) = tally_rows(self._session(), [counted])
-        _refuse_other_count(tally.read_made, parent_shape)
-        _refuse_other_count(tally.read_there, shape)
+        refuse_other_count(tally.read_made, parent_shape)
+        refuse_other_count(tally.read_there, shape)
         return Compared(_difference(tally, "the recipe makes"), _content(tally, shape))
 
     def compare(self, *, rebuilt: Placed, child: Placed) -> Compared:
@@ -119,8 +116,8 @@ class SparkRebuilder:
         with columns_for(self._session()):
             frame = both_counts(row_texts(self._read(other)), row_texts(self._read(one)))
             (tally,) = tally_rows(self._session(), [Counted(frame, one.size_bytes + other.size_bytes)])
-        _refuse_other_count(tally.read_made, other)
-        _refuse_other_count(tally.read_there, one)
+        refuse_other_count(tally.read_made, other)
+        refuse_other_count(tally.read_there, one)
         return Compared(_difference(tally, "the original has"), _content(tally, one))
 
     def measure(self, table: Placed) -> Measured:
@@ -129,7 +126,7 @@ class SparkRebuilder:
         with columns_for(self._session()):
             counted = Counted(counts(row_texts(self._read(shape)), made=False), shape.size_bytes)
             (tally,) = tally_rows(self._session(), [counted])
-        _refuse_other_count(tally.read_there, shape)
+        refuse_other_count(tally.read_there, shape)
         return _content(tally, shape)
 
     def measure_many(
@@ -199,7 +196,7 @@ class SparkRebuilder:
         found = []
         for pair, tally in zip(pairs, tallies, strict=True):
             assert pair.there is not None
-            _refuse_other_count(tally.read_there, pair.there)
+            refuse_other_count(tally.read_there, pair.there)
             found.append((tally, _content(tally, pair.there)))
         return found
 
@@ -274,6 +271,14 @@ class SparkRebuilder:
             )
 
 
+def refuse_other_spelling(form: Form, shape: Shape) -> None:
+    """A partition folder must come back under its own name: 001 is a number, and would be 1 (HAZARDS 11)."""
+    for file in shape.files:
+        for name, raw in file.raw:
+            if not is_spelled_plainly(raw, dict(form.partitions)[name]):
+                raise TableError(f"the folder {name}={raw} would come back with another name")
+
+
 def _content(tally: Tally, shape: Shape) -> Measured:
     return Measured(tally.read_there, tally.distinct_there, tally.digest(shape.signature))
 
@@ -293,7 +298,7 @@ def _other_schema(form: Form, shape: Shape) -> str:
     return "" if expected == found else "its columns or types are others"
 
 
-def _refuse_other_count(read: int, shape: Shape) -> None:
+def refuse_other_count(read: int, shape: Shape) -> None:
     """Spark must have read as many rows as the footers state (HAZARDS 7, 8)."""
     if read != shape.rows:
         name = os.path.basename(os.path.dirname(shape.files[0].path))

@@ -169,10 +169,15 @@ def _merged(one: Shape, other: Shape) -> Shape:
     """A column that some files lack is NULL there (HAZARDS 9); two types of one column are not guessed about."""
     mine, theirs = dict(one.nodes), dict(other.nodes)
     for name in mine.keys() & theirs.keys():
-        if mine[name] != theirs[name]:
-            raise TableError(f"column {name} is {mine[name]} in one of its files and {theirs[name]} in another")
+        refuse_two_types(name, mine[name], theirs[name])
     fields = [_field(name, one, other) for name in dict.fromkeys((*mine, *theirs))]
     return replace(one, schema=pa.schema(fields, metadata=one.schema.metadata), nodes=tuple((mine | theirs).items()))
+
+
+def refuse_two_types(name: str, one: Node, other: Node) -> None:
+    """Files of one table that write a column in different types cannot come back as they were (HAZARDS 9)."""
+    if one != other:
+        raise TableError(f"column {name} is {one} in one of its files and {other} in another")
 
 
 def _field(name: str, one: Shape, other: Shape) -> pa.Field:
