@@ -36,6 +36,7 @@ ALLOWED = {
     | {"absent", "lake_tools"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},
     "prices": {"model", "errors"},
+    "saved": {"model", "safety"},
     "planning": {"model", "errors", "settings", "steps", "lake", "prices"},
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api", "absent"},
     "plan_file": {"model", "errors", "engine", "safety", "planning", "absent"},

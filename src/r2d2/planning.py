@@ -6,12 +6,12 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from r2d2.lake.access_log import DAYS_PER_MONTH, read_access_log, read_latencies
+from r2d2.lake.access_log import read_access_log, read_latencies
 from r2d2.lake.filters import Patterns
 from r2d2.lake.owners import days_untouched, owners_of
 from r2d2.model.plan import CurvePoint, Proposal
 from r2d2.model.priced import Choice
-from r2d2.model.prices import Speed, Usage
+from r2d2.model.prices import DAYS_PER_MONTH, Speed, Usage
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent, Table

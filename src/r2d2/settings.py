@@ -199,7 +199,9 @@ class Settings:
         metavar="N",
         check=_at_least(0),
     )
-    prices: str = _setting("azure", "prices: azure, aws, gcp or a TOML file", commands=_PLANS, metavar="NAME|FILE")
+    prices: str = _setting(
+        "azure", "prices: azure, aws, gcp or a TOML file", commands=[*_PLANS, "status"], metavar="NAME|FILE"
+    )
     access: str = _setting(
         "",
         "access log (CSV, JSON lines, Parquet) with the columns table, time and, if there are any, kind and reader",
@@ -219,7 +221,7 @@ class Settings:
     maintenance_per_week: float = _setting(
         1.0,
         "how often maintenance, such as privacy requests, reads every table, where no access log says",
-        commands=_PLANS,
+        commands=[*_PLANS, "status"],
         metavar="N",
         check=_at_least(0),
     )

@@ -336,6 +336,9 @@ def test_lists_and_maps_are_one_column_without_statistics(tmp_path: Path) -> Non
 def test_a_column_that_stands_twice_is_a_reason(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     assert "column a stands twice" in reason(write(tmp_path / "t.parquet", twice))
+    structs = [pa.array([{"x": 1}]), pa.array([{"y": 1}])]
+    fields = pa.Table.from_arrays(structs, names=["a", "a"])  # a.x and a.y, each once
+    assert "column a stands twice" in reason(write(tmp_path / "fields.parquet", fields))
 
 
 def test_a_file_without_columns_has_none(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -63,6 +64,9 @@ def test_status_tells_where_every_table_is(world: World) -> None:
     assert (row.table, row.state, row.parent, row.approved_by, row.rows) == ("a/small", "quarantined", "big", "Ann", 6)
     assert (row.drills, row.is_drilled, row.drill_seconds) == (0, False, None)
     assert row.purge_from == int(world.start + 30 * 86400)
+    assert (row.place, row.committed_at, row.purged_at, row.restored_at, row.rebuilds) == (
+        "quarantine", row.since, None, None, 0,
+    )  # fmt: skip
     assert status(world.files).pins == (("big", 1),)
     assert status(world.files).quarantined_bytes == row.size_bytes > 0
     world.drill()
@@ -70,8 +74,32 @@ def test_status_tells_where_every_table_is(world: World) -> None:
     now = status(world.files)
     assert (now.quarantined_bytes, now.purged_bytes, now.plans) == (0, row.size_bytes, 1)
     assert now.tables[0].is_drilled and now.tables[0].drill_seconds is not None and now.tables[0].purge_from is None
+    assert (now.tables[0].place, now.tables[0].rebuilds) == ("recipe", 1) and now.tables[0].purged_at
     world.restore()
-    assert status(world.files).pins == () and status(world.files).tables[0].state == "restored"
+    back = status(world.files).tables[0]
+    assert status(world.files).pins == () and (back.state, back.place, back.rebuilds) == ("restored", "lake", 2)
+    assert back.restored_at and back.committed_at == row.since and back.purged_at == now.tables[0].purged_at
+
+
+def test_a_restore_from_quarantine_is_no_rebuild(world: World) -> None:
+    world.restore()
+    (row,) = status(world.files).tables
+    assert (row.place, row.rebuilds, row.purged_at) == ("lake", 0, None)
+
+
+def test_a_parent_of_several_children_is_read_once_by_purge_and_once_by_doctor() -> None:
+    world = memory_world()
+    world.apply()
+    world.drill()
+    assert [entry.parent.location for entry in world.plan.entries].count("big") > 1
+    for act in (lambda files: doctor(files), lambda files: world.purge(files)):
+        reads: Counter[str] = Counter()
+
+        def before(number: int, name: str, given: tuple[Any, ...], reads: Counter[str] = reads) -> None:
+            reads[given[0]] += name == "chunks"
+
+        act(Hooked(world.files, before))
+        assert {count for path, count in reads.items() if path.startswith("big/")} == {1}
 
 
 def test_a_damaged_copy_in_quarantine_is_bad_and_the_recipe_still_helps(world: World) -> None:

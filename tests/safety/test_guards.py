@@ -22,7 +22,6 @@ from r2d2.safety import codec, tables
 from r2d2.safety.apply import Approval
 from r2d2.safety.guards import check_plan
 from r2d2.safety.journal import read_journal
-from r2d2.safety.lake import Lake
 from r2d2.safety.paths import JOURNAL
 from r2d2.safety.plan import Plan, parse_plan, plan_bytes, recipe_digest, seal
 from r2d2.safety.posix import PosixFiles
@@ -528,7 +527,7 @@ def switch_off(monkeypatch: pytest.MonkeyPatch, guard: str) -> None:
     yes: Any = lambda *given, **named: None  # noqa: E731
     if guard == "refuse_drifted_parent":  # it also returns how the parent looks
 
-        def yes(lake: Lake, slot: Any) -> Any:
+        def yes(parents: Any, slot: Any) -> Any:
             return tables.Look((), ())
 
         monkeypatch.setattr("r2d2.safety.purge._look_again", lambda *given: None)

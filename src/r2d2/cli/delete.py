@@ -159,13 +159,17 @@ def restore(
 @_JSON
 @_QUIET
 def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Say what is deleted, where it is, what it hangs on, and when it can go for good."""
+    """Say what is deleted, where it is, what it hangs on, when it can go for good, and what was saved so far."""
     from r2d2 import deleting
     from r2d2.cli.show_delete import show_status
+    from r2d2.prices import load_prices
+    from r2d2.saved import saved_so_far
 
-    settings = settings_from(given)
+    settings, now = settings_from(given), time.time()
+    prices = load_prices(settings.prices)
     recovered, found = deleting.status_of(deleting.root_of(settings, lake), settings)
-    show_status(recovered, found, as_json=as_json)
+    saved = saved_so_far(found.tables, prices=prices, maintenance_per_week=settings.maintenance_per_week, now=now)
+    show_status(recovered, found, saved, now=now, as_json=as_json)
     return 0
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from rich.console import Console
@@ -83,3 +84,14 @@ def bytes_for_people(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} PB"
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount with as many digits as it takes to see something.
+
+    >>> money(1234.5, "USD"), money(0.0001234, "USD"), money(0, "USD")
+    ('1,234.50 USD', '0.00012 USD', '0.00 USD')
+    """
+    if amount == 0 or abs(amount) >= 1:
+        return f"{amount:,.2f} {currency}"
+    return f"{Decimal(f'{amount:.2g}'):f} {currency}"

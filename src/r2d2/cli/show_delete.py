@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_table
+from r2d2.cli.output import bytes_for_people, console, money, plain, print_json, print_table
 from r2d2.deleting import Preview
 from r2d2.safety.apply import Applied
 from r2d2.safety.doctor import BAD, Finding
@@ -17,6 +17,7 @@ from r2d2.safety.purge import Purge
 from r2d2.safety.recovery import Recovered
 from r2d2.safety.restore import Restore
 from r2d2.safety.status import Status, TableStatus
+from r2d2.saved import Saved
 
 _MOST_LINES = 30
 Some = Sequence[Any]
@@ -85,6 +86,9 @@ def show_drills(recovered: Sequence[Recovered], done: Sequence[Drill], *, as_jso
         print_json(as_dict(recovered, done))
         return
     _show_recovered(recovered)
+    if not done:
+        console().print("there is nothing to drill: no table is deleted here")
+        return
     rows = [(one.table, "exact" if one.is_exact else one.because, f"{one.seconds:,.1f} s") for one in done]
     _show_rows("Rebuilt on trial", ("table", "result", "took"), rows, right=("took",))
     console().print(f"[bold]{sum(one.is_exact for one in done):,} of {len(done):,} came out exactly[/]")
@@ -96,6 +100,9 @@ def show_purges(recovered: Sequence[Recovered], done: Sequence[Purge], *, as_jso
         print_json(as_dict(recovered, done, freed_bytes=sum(one.freed_bytes for one in done)))
         return
     _show_recovered(recovered)
+    if not done:
+        console().print("there is nothing to purge: no table is in quarantine here")
+        return
     _show_failures("Still in quarantine", [(one.table, one.because) for one in done if not one.is_purged])
     freed = bytes_for_people(sum(one.freed_bytes for one in done))
     console().print(f"[bold]{sum(one.is_purged for one in done):,} of {len(done):,} tables purged[/], {freed} freed")
@@ -117,16 +124,19 @@ def show_restored(recovered: Sequence[Recovered], done: Sequence[Restore], *, as
     console().print(f"[bold]{len(back):,} of {len(done):,} tables restored[/]")
 
 
-def show_status(recovered: Sequence[Recovered], found: Status, *, as_json: bool) -> None:
+def show_status(recovered: Sequence[Recovered], found: Status, saved: Saved, *, now: float, as_json: bool) -> None:
     """The whole lake."""
     if as_json:
         pins = [{"table": table, "deleted_tables": count} for table, count in found.pins]
         rest = {name: value for name, value in asdict(found).items() if name not in ("tables", "pins")}
-        print_json(as_dict(recovered, found.tables, pins=pins, **rest))
+        print_json(as_dict(recovered, found.tables, pins=pins, saved=asdict(saved) | {"total": saved.total}, **rest))
         return
     _show_recovered(recovered)
-    columns = ("table", "state", "since", "size", "rebuilt from", "last drill", "purge from")
-    _show_rows("Deleted by plans", columns, [_status_row(table) for table in found.tables], right=("size",))
+    if not found.tables:
+        console().print("nothing was deleted here; `r2d2 plan --out plan.json` and `r2d2 apply plan.json` do that")
+        return
+    columns = ("table", "where", "since", "size", "rebuilt from", "last drill")
+    _show_rows("Deleted by plans", columns, [_status_row(table, now) for table in found.tables], right=("size",))
     for table, count in found.pins[:_MOST_LINES]:
         console().print(f"{plain(table)} must stay as it is: {count:,} deleted tables are rebuilt from it")
     held = f"; the lake is in use by {plain(found.held_by)}" if found.held_by else ""
@@ -134,21 +144,35 @@ def show_status(recovered: Sequence[Recovered], found: Status, *, as_json: bool)
         f"[bold]{bytes_for_people(found.quarantined_bytes)} in quarantine[/], {bytes_for_people(found.purged_bytes)} "
         f"purged, {found.plans:,} plans applied{held}"
     )
+    parts = (money(part, saved.currency) for part in (saved.storage, saved.maintenance, saved.rebuilds, saved.total))
+    console().print(
+        "So far: storage {} + maintenance {} − rebuilds {} = [bold]{} saved[/]; ".format(*parts)
+        + f"privacy requests read {saved.rows_not_scanned:,} rows and {bytes_for_people(saved.bytes_not_scanned)} less"
+    )
 
 
-def _status_row(table: TableStatus) -> tuple[str, ...]:
+def _status_row(table: TableStatus, now: float) -> tuple[str, ...]:
     drill = (
         f"exact, {table.drill_seconds:,.1f} s" if table.drill_seconds is not None else f"none of {table.drills} exact"
     )
     return (
         table.table,
-        table.state,
+        _where(table, now),
         _day(table.since),
         bytes_for_people(table.size_bytes),
         table.parent,
         drill if table.drills else "never",
-        _day(table.purge_from) if table.purge_from else "",
     )
+
+
+def _where(table: TableStatus, now: float) -> str:
+    """Where a table is, for people."""
+    if table.purge_from is not None:
+        left = (table.purge_from - now) / 86_400
+        return f"quarantine, {left:,.1f} days left" if left > 0 else "quarantine, may be purged"
+    if table.place == "recipe":
+        return "purged; its recipe rebuilds it"
+    return f"lake ({table.state})" if table.place == "lake" else f"on the way ({table.state})"
 
 
 def show_findings(recovered: Sequence[Recovered], found: Sequence[Finding], *, as_json: bool) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_json_list, print_table
+from r2d2.cli.output import bytes_for_people, console, money, plain, print_json, print_json_list, print_table
 from r2d2.cli.show import absent_as_dicts, show_absent
 from r2d2.cli.show_delete import plan_as_dict
 from r2d2.model.plan import CurvePoint, Deletion, Proposal
@@ -138,14 +137,3 @@ def show_curve(points: Sequence[CurvePoint], *, as_json: bool) -> None:
     ]
     heads = [f"{times:g} privacy requests a week" for times in weekly]
     print_table("Saved after so many months", ("months", *heads), rows, ("months", *heads))
-
-
-def money(amount: float, currency: str) -> str:
-    """An amount with as many digits as it takes to see something.
-
-    >>> money(1234.5, "USD"), money(0.0001234, "USD"), money(0, "USD")
-    ('1,234.50 USD', '0.00012 USD', '0.00 USD')
-    """
-    if amount == 0 or abs(amount) >= 1:
-        return f"{amount:,.2f} {currency}"
-    return f"{Decimal(f'{amount:.2g}'):f} {currency}"

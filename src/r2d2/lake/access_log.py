@@ -11,12 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from r2d2.errors import UserError
-from r2d2.model.prices import Usage
+from r2d2.model.prices import DAYS_PER_MONTH, Usage
 
 if TYPE_CHECKING:
     import polars as pl
 
-DAYS_PER_MONTH = 365.25 / 12
 MAINTENANCE = frozenset({"maintenance", "gdpr", "privacy", "hygiene"})
 _NEEDED = ("table", "time")
 

@@ -82,6 +82,8 @@ def _varint(buffer: bytes, at: int) -> tuple[int, int]:
 
 
 def _skip(buffer: bytes, at: int, kind: int, depth: int) -> int:
+    if depth > _DEEPEST:
+        raise Damaged("its header is nested too deep")
     if kind in (BOOL, _FALSE):
         return at
     if kind == _BYTE:

@@ -99,6 +99,8 @@ def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesPr
     name = os.path.basename(path)
     columns: dict[tuple[str, ...], ColumnProfile] = {}
     leaf = 0
+    if len(set(schema.names)) < len(schema.names):  # structs of one name can have different fields
+        raise ValueError(f"column {max(schema.names, key=schema.names.count)} stands twice")
     for token, kind, leaves in flatten_fields(schema):
         if token in columns:
             raise ValueError(f"column {spell(token)} stands twice")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+DAYS_PER_MONTH = 365.25 / 12
 GIB = 1 << 30
 MIB = 1 << 20
 

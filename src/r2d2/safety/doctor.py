@@ -11,7 +11,7 @@ from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.refused import Changed, JournalDamaged
 from r2d2.safety.registry import Registry, Slot, State
-from r2d2.safety.tables import examine, look_at, refuse_unexplained, some
+from r2d2.safety.tables import Examined, examine, look_at, refuse_unexplained, some
 
 BAD, NOTE = "bad", "note"
 _OURS = frozenset(("journal.jsonl", "lock", "quarantine", "work"))
@@ -50,18 +50,19 @@ def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Itera
     if told.torn_bytes and holder is None:
         because = f"its last {told.torn_bytes} bytes were torn by a crash"
         yield Finding(NOTE, "journal", "", because, "any command cuts them off")
+    parents = Examined(files, alone=False)
     for slot in registry.active:
-        yield from _about_slot(files, slot, deep)
+        yield from _about_slot(files, slot, parents, deep)
     yield from _leftovers(files, registry)
 
 
-def _about_slot(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
+def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
     if slot.state in (State.MOVING, State.PURGING, State.RESTORING):
         yield _pending(files, slot)
     if slot.state is State.QUARANTINED:
         yield from _about_quarantined(files, slot, deep)
     if slot.state in (State.QUARANTINED, State.PURGING, State.PURGED):
-        yield from _about_parent(files, slot, deep)
+        yield from _about_parent(files, slot, parents, deep)
     if slot.state in (State.QUARANTINED, State.PURGED):
         yield from _about_place(files, slot)
         yield from _about_drills(slot)
@@ -87,12 +88,10 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
         yield Finding(BAD, "quarantine", child.name, because, "restore it by its recipe now, while its parent is whole")
 
 
-def _about_parent(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
+def _about_parent(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
     child, parent = slot.entry.child, slot.entry.parent
     try:
-        look = look_at(files, parent, parent.location)
-        if deep:
-            examine(files, parent, parent.location, alone=False)
+        look = parents.look(parent) if deep else look_at(files, parent, parent.location)
     except (Changed, OSError) as error:
         in_time = slot.state is State.QUARANTINED
         hint = "restore it from quarantine now" if in_time else f"bring the files of {parent.name!r} back from a backup"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine
-from r2d2.safety.purging import as_looked_at, sync_parent, unlink_listed
+from r2d2.safety.purging import ParentsOnDisk, as_looked_at, unlink_listed
 from r2d2.safety.rebuild import drifted
 from r2d2.safety.records import Purged, PurgeIntended, PurgeUndone
 from r2d2.safety.refused import Changed, Refused
@@ -30,16 +30,17 @@ class Purge:
 def purge(lake: Lake, *, retention_seconds: float = RETENTION_SECONDS) -> tuple[Purge, ...]:
     """Purge every table whose time is over, that was drilled, and whose parent is unchanged. The others stay."""
     slots = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
-    return tuple(_purge(lake, slot, retention_seconds) for slot in slots)
+    parents = ParentsOnDisk(lake.files)
+    return tuple(_purge(lake, slot, parents, retention_seconds) for slot in slots)
 
 
-def _purge(lake: Lake, slot: Slot, retention_seconds: float) -> Purge:
+def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, retention_seconds: float) -> Purge:
     child, aside = slot.entry.child, in_quarantine(slot.slot)
     try:
         refuse_early(slot, now=lake.clock.now(), retention_seconds=retention_seconds)
         refuse_undrilled(slot)
         look = examine(lake.files, child, aside, alone=True)
-        parent_look = refuse_drifted_parent(lake, slot)
+        parent_look = refuse_drifted_parent(parents, slot)
         lake.write(PurgeIntended(slot.slot, lake.now()))
         _look_again(lake, slot, look, parent_look)
     except Refused as error:
@@ -74,9 +75,9 @@ def refuse_undrilled(slot: Slot) -> None:
         raise Refused(f"no drill has rebuilt {slot.entry.child.name!r} exactly{because}")
 
 
-def refuse_drifted_parent(lake: Lake, slot: Slot) -> Look:
+def refuse_drifted_parent(parents: ParentsOnDisk, slot: Slot) -> Look:
     """The parent is about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
     try:
-        return sync_parent(lake.files, slot.entry.parent)
+        return parents.look(slot.entry.parent)
     except Changed as error:
         raise drifted(slot.entry, error) from error

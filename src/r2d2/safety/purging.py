@@ -12,7 +12,7 @@ from r2d2.safety.plan import FileSeen, TableSeen
 from r2d2.safety.records import Purged, PurgeUndone
 from r2d2.safety.refused import Changed
 from r2d2.safety.registry import Slot
-from r2d2.safety.tables import Look, examine, look_at, sha256_of_file, vanishing
+from r2d2.safety.tables import Examined, Look, look_at, sha256_of_file, vanishing
 
 
 def unlink_listed(files: Files, table: TableSeen, at: str, *, is_listed: Callable[[FileSeen, str], bool]) -> None:
@@ -60,7 +60,7 @@ def settle_purge(lake: Lake, slot: Slot) -> tuple[str, str]:
 
 def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
     try:
-        sync_parent(lake.files, slot.entry.parent)
+        ParentsOnDisk(lake.files).look(slot.entry.parent)
     except Changed as error:
         return "", f"its purge was interrupted, and its parent is not what it was: {error}"
     unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot), is_listed=by_content(lake.files))
@@ -68,16 +68,33 @@ def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
     return "the purge was finished", "it was interrupted"
 
 
-def sync_parent(files: Files, parent: TableSeen) -> Look:
-    """See that a parent is what was pinned, to the byte, and that these bytes are on disk and not in memory only."""
-    look = examine(files, parent, parent.location, alone=False)
+class ParentsOnDisk:
+    """Parents that are what was pinned, to the byte, and whose bytes are on disk and not in memory only.
+
+    A parent of many children is read and synced once, as long as nobody may have written to it since.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._examined = Examined(files, alone=False)
+        self._synced: dict[TableSeen, Look] = {}
+
+    def look(self, parent: TableSeen) -> Look:
+        """How a parent looks, once all of that is so."""
+        look = self._examined.look(parent)
+        if self._synced.get(parent) != look:
+            _sync(self._files, parent)
+            self._synced[parent] = look
+        return look
+
+
+def _sync(files: Files, parent: TableSeen) -> None:
     parts = parent.location.split("/")
     above = ["/".join(parts[:depth]) for depth in range(len(parts) + parent.is_folder)]
     inside = [join(parent.location, path) for path in (*(file.path for file in parent.files), *parent.folders)]
     with vanishing(parent.name):
         for path in (*inside, *above):
             files.sync(path)
-    return look
 
 
 def _remove_if_empty(files: Files, folder: str) -> None:

@@ -80,6 +80,8 @@ class Slot:
     committed: Committed | None = None
     restore: RestoreIntended | None = None  # while it is being restored
     before: State = State.MOVING  # where a restore that is undone leads back to
+    purged_at: int | None = None
+    restored_at: int | None = None
 
     @property
     def is_drilled(self) -> bool:
@@ -150,6 +152,10 @@ def _next(old: Slot | None, record: MoveIntended | Later) -> Slot:
         return replace(old, state=target, committed=record, since=record.at)
     if isinstance(record, RestoreIntended):
         return replace(old, state=target, restore=record, before=old.state)
+    if isinstance(record, Purged):
+        return replace(old, state=target, purged_at=record.at)
+    if isinstance(record, Restored):
+        return replace(old, state=target, restored_at=record.at)
     return replace(old, state=target)
 
 

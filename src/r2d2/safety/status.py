@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from r2d2.safety.files import Files
 from r2d2.safety.lake import read_registry
+from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import LOCK
 from r2d2.safety.purge import RETENTION_SECONDS
 from r2d2.safety.registry import Registry, Slot, State
@@ -18,6 +19,7 @@ class TableStatus:
     table: str
     location: str
     state: str
+    place: str  # lake, quarantine, recipe (it can be rebuilt), or "on the way"
     slot: str
     plan_id: str
     approved_by: str
@@ -25,10 +27,15 @@ class TableStatus:
     rows: int
     size_bytes: int
     parent: str
+    parent_bytes: int
     drills: int
     is_drilled: bool  # the last drill came out exact
     drill_seconds: float | None  # how long that took
     purge_from: int | None  # when purging is allowed; None if it is not in quarantine
+    committed_at: int | None  # when it was deleted, if it was
+    purged_at: int | None
+    restored_at: int | None
+    rebuilds: int  # how often its recipe was run since: drills, and a restore by recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,14 @@ def status(files: Files, *, retention_seconds: float = RETENTION_SECONDS) -> Sta
     )
 
 
+_PLACES = {
+    State.UNDONE: "lake",
+    State.RESTORED: "lake",
+    State.QUARANTINED: "quarantine",
+    State.PURGED: "recipe",
+}
+
+
 def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableStatus:
     entry, plan = slot.entry, registry.plans.get(slot.plan_id)
     last = slot.drills[-1] if slot.is_drilled else None
@@ -64,6 +79,7 @@ def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableSt
         table=entry.child.name,
         location=entry.child.location,
         state=str(slot.state),
+        place=_PLACES.get(slot.state, "on the way"),
         slot=slot.slot,
         plan_id=slot.plan_id,
         approved_by=plan.approved_by if plan else "",
@@ -71,11 +87,21 @@ def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableSt
         rows=entry.expected.rows,
         size_bytes=entry.child.size_bytes,
         parent=entry.parent.name,
+        parent_bytes=entry.parent.size_bytes,
         drills=len(slot.drills),
         is_drilled=slot.is_drilled,
         drill_seconds=last.seconds if last else None,
         purge_from=int(slot.since + retention_seconds) if slot.state is State.QUARANTINED else None,
+        committed_at=slot.committed.at if slot.committed else None,
+        purged_at=slot.purged_at,
+        restored_at=slot.restored_at,
+        rebuilds=len(slot.drills) + _is_restored_by_recipe(slot),
     )
+
+
+def _is_restored_by_recipe(slot: Slot) -> bool:
+    source = slot.restore.source if slot.restore else None
+    return slot.state is State.RESTORED and source != in_quarantine(slot.slot)
 
 
 def _pins(registry: Registry) -> tuple[tuple[str, int], ...]:
