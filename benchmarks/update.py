@@ -2,6 +2,7 @@
 
 One table is added, then rows are appended to one in a hundred tables, then one in a hundred is replaced; after each
 change `r2d2 update` runs as a user runs it. At the end a scan from scratch into a new state must give the same edges.
+Bytes are those of rows, of hashes that were kept instead, and of footers.
 `python -m benchmarks.update families` takes one of the two lakes only.
 """
 
@@ -97,11 +98,12 @@ def _row(
         "seconds": seconds,
         "without session": seconds - session,
         "MB of rows": answer["bytes_read"] / 1e6,
+        "MB of kept hashes": answer["kept_bytes_read"] / 1e6,
         "MB of footers": footers / 1e6,
     }
     if fresh:
-        both = ("MB of rows", "MB of footers")
-        row["% of the bytes"] = 100 * sum(row[k] for k in both) / sum(fresh[k] for k in both)
+        read = ("MB of rows", "MB of kept hashes", "MB of footers")
+        row["% of the bytes"] = 100 * sum(row[k] for k in read) / sum(fresh[k] for k in read)
         row["% of the seconds"] = 100 * row["without session"] / fresh["without session"]
     print(row, flush=True)
     return row
