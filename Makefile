@@ -103,6 +103,9 @@ experiments: $(DEV_STAMP) ## how often a sample misses what it promises to catch
 bench-update: $(DEV_STAMP) ## an update against a scan from scratch: seconds and bytes (about half an hour)
 	@$(BIN)/python -m benchmarks.update
 
+.PHONY: torture
+torture: torture-safety torture-fuzz torture-update torture-deletions torture-lakes torture-soak ## all that is named torture-… (a night)
+
 .PHONY: torture-update
 torture-update: $(DEV_STAMP) ## 5,000 random sequences of changes: an update is what a scan is (an hour)
 	@RANDOM_EXAMPLES=yes TORTURE_UPDATES=5000 $(BIN)/python -m pytest tests/test_updates.py
@@ -111,8 +114,8 @@ torture-update: $(DEV_STAMP) ## 5,000 random sequences of changes: an update is 
 torture-deletions: $(DEV_STAMP) ## 500 lakes that change while their tables are deleted and restored (an hour)
 	@TORTURE_DELETIONS=500 $(BIN)/python -m pytest tests/test_deletion_stories.py
 
-.PHONY: torture
-torture: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (hours)
+.PHONY: torture-lakes
+torture-lakes: $(DEV_STAMP) ## 10,000 random lakes against a plain Counter (an hour)
 	@RANDOM_EXAMPLES=yes TORTURE_SCANS=400 $(BIN)/python -m pytest tests/test_random_lakes.py
 
 .PHONY: torture-safety
@@ -121,8 +124,8 @@ torture-safety: $(DEV_STAMP) ## safe deletion: 10,000 kills, 10,000 flipped bits
 	  $(BIN)/python -m pytest tests/safety
 
 .PHONY: torture-fuzz
-torture-fuzz: $(DEV_STAMP) ## 100,000 damaged Parquet files through whole scans, or FUZZ_FILES of them (half an hour or more)
-	@FUZZ_FILES=$${FUZZ_FILES:-100000} $(BIN)/python -m pytest tests/test_fuzzed_files.py
+torture-fuzz: $(DEV_STAMP) ## 1,000,000 damaged Parquet files through whole scans, or FUZZ_FILES of them (an hour)
+	@FUZZ_FILES=$${FUZZ_FILES:-1000000} $(BIN)/python -m pytest tests/test_fuzzed_files.py
 
 .PHONY: coverage-safety
 coverage-safety: $(DEV_STAMP) ## every branch of safe deletion is taken by its tests, or this fails

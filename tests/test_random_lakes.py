@@ -21,7 +21,7 @@ from r2d2.synthetic.truth_rows import read_rows
 from tests.random_lakes import write_lake
 
 LAKES_PER_SCAN = 25
-SCANS = int(os.environ.get("TORTURE_SCANS", 12))  # `make torture` sets it
+SCANS = int(os.environ.get("TORTURE_SCANS", 12))  # `make torture-lakes` sets it
 
 
 def scan(spark: Any, folder: Path, **options: Any) -> Lake:
