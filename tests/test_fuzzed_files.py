@@ -79,6 +79,7 @@ def _check(lake: Lake, folder: Path, files: int, reader: str) -> None:
     assert not unreadable.intersection(originals), "damage costs its own file only"
     assert len({*lake.tables, *unreadable}) == files + len(originals), "each file is a table or a problem"
     by = {who: _seen(folder, sorted({*names, *originals}), who) for who in ("pyarrow", "duckdb", "polars")}
+    _see_parents_in_the_columns_of_their_children(folder, edges, by["pyarrow"])
     for edge in edges:
         _check_edge(edge, by, reader)
     FUZZED["damaged files"] += files
@@ -93,21 +94,42 @@ def _seen(folder: Path, names: list[str], who: str) -> dict[str, Seen | str]:
 By = dict[str, dict[str, Seen | str]]  # by reader and file, what it sees there
 
 
+def _see_parents_in_the_columns_of_their_children(
+    folder: Path, edges: list[EdgeRow], seen: dict[str, Seen | str]
+) -> None:
+    """A column that is not compared may be damaged: an edge speaks of the child's columns only."""
+    for edge in edges:
+        child = seen[edge.child]
+        if isinstance(seen[edge.parent], str) and not isinstance(child, str):
+            spec = "\0".join([str(folder / edge.parent), *dict.fromkeys(token[0] for token in child[0])])
+            again = read_all([spec], "pyarrow")[spec]
+            if not isinstance(again, str) and len(again[0]) == len(child[0]):
+                seen[_of_edge(edge)] = again
+                FUZZED["parents with damage elsewhere"] += 1
+
+
+def _of_edge(edge: EdgeRow) -> str:
+    """The name under which a parent stands that was read for one edge only."""
+    return f"{edge.parent} for {edge.child}"
+
+
 def _check_edge(edge: EdgeRow, by: By, reader: str) -> None:
     """pyarrow must bear the edge out, and so must DuckDB if it can read both.
 
-    Inside a page without checksum, levels can be damaged so that pyarrow refuses where the fast reader reads on. It
-    may do so only if it sees the very rows that the file had before it was damaged.
+    Inside a page without checksum, levels and dictionary indices can be damaged so that pyarrow refuses where the fast
+    reader reads on. It may do so only if it sees the very rows that the file had before, or if DuckDB agrees with it.
 
     DuckDB alone is not believed: it takes the older of two fields that contradict one another for a column's type,
     loses rows where a size that is for information only is wrong, and of two columns that contradict one another about
     the list or map that they make up it believes another one than pyarrow.
     """
-    told = {who: _told(edge, seen[edge.parent], seen[edge.child]) for who, seen in by.items()}
-    unread = [name for name in (edge.parent, edge.child) if isinstance(by["pyarrow"][name], str)]
+    told = {who: _told(edge, seen.get(_of_edge(edge), seen[edge.parent]), seen[edge.child]) for who, seen in by.items()}
+    names = (edge.child, _of_edge(edge) if _of_edge(edge) in by["pyarrow"] else edge.parent)
+    unread = [name for name in names if isinstance(by["pyarrow"][name], str)]
     assert told["pyarrow"] or unread, (edge, told)
     for name in unread:
-        assert reader == "fast" and _as_it_was(by, name, "polars"), (edge, told, by["pyarrow"][name])
+        assert reader == "fast", (edge, told, by["pyarrow"][name])
+        assert told["duckdb"] or _as_it_was(by, name, "polars"), (edge, told, by["pyarrow"][name])
     if told["duckdb"] is False and not unread and not _of_two_minds(edge, by):
         for name in (edge.parent, edge.child):
             assert _as_it_was(by, name, "pyarrow") or _two_agree(by, name), (edge, told, name)

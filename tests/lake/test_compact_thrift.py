@@ -15,10 +15,10 @@ def field(delta: int, kind: int, value: bytes = b"") -> bytes:
     return bytes([delta << 4 | kind]) + value
 
 
-def test_numbers_and_structs_are_read_and_the_rest_is_passed_over() -> None:
+def test_numbers_booleans_and_structs_are_read_and_the_rest_is_passed_over() -> None:
     inner = field(1, I64, b"\x80\x80\x01") + field(4, BINARY, b"\x03abc") + field(1, I32, b"\x03") + b"\0"
     whole = field(1, I32, b"\x96\x01") + field(1, 2) + field(1, STRUCT, inner) + field(9, I32, b"\x02") + b"\0"
-    assert read_struct(whole + b"more", 0, KNOWN) == ({1: 75, 3: {6: -2}, 12: 1}, len(whole))
+    assert read_struct(whole + b"more", 0, KNOWN) == ({1: 75, 2: False, 3: {6: -2}, 12: 1}, len(whole))
 
 
 def test_a_number_that_four_bits_cannot_say_is_written_out() -> None:

@@ -1,9 +1,10 @@
-"""Do the pages of a Parquet file look as their headers say, and do their checksums hold? (HAZARDS 13)
+"""May the fast reader be believed about some columns of a Parquet file? (HAZARDS 13)
 
-The fast reader believes much: it takes no notice of checksums, reads on where a header is plainly damaged, and makes
-something of levels, which say what is NULL, that other readers refuse. Rows that these would refuse must prove nothing,
-so headers are read here too, strictly, and levels are left to the strict reader unless something vouches for them.
-Values are not decoded.
+It believes much itself: it takes no notice of checksums, reads on where a header is plainly damaged, and makes
+something of levels, which say what is NULL, that other readers refuse. Rows that these would refuse must prove nothing.
+So headers are read here, strictly, checksums are verified, and levels must either be checked that way or say that
+nothing is NULL. Whatever is odd is left to the strict reader, which has the last word: nothing is refused here. Values
+are not decoded.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ _START_BYTES = {"ZSTD": (1 << 17) + 64, "GZIP": 4096}  # to be read of a page to
 _FEW_BYTES = 64
 _HEADER_BYTES = (256, 1 << 16, 1 << 24)  # read at first, and if that is too little
 _AHEAD_BYTES = 512
+_FURTHEST = 1 << 62
 
 
-def check_pages(path: str, columns: Iterable[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]) -> bool:
-    """Whether the fast reader may be believed about these column chunks: is every page without NULLs, or checked?
-
-    ValueError if a page cannot be what its writer wrote.
-    """
+def can_be_believed(path: str, columns: Iterable[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]) -> bool:
+    """Whether every page of these column chunks is as its header says, and without NULLs or with a checksum."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         file = _File(descriptor)
         return all(_check_chunk(file, chunk, schema) for chunk, schema in columns)
+    except Damaged:
+        return False
     finally:
         os.close(descriptor)
 
@@ -79,20 +80,15 @@ def _check_chunk(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSc
     full = not nullable or not _has_nulls(chunk)
     checked = True
     while values < wanted:
-        try:
-            page, content = _read_header(file, at)
-            more = _check_page(page, nested=nested, nullable=nullable)
-            _check_size(page, width, nullable=nullable)
-            _check_content(file, page, content, codec)
-            if more and 4 not in page:
-                checked = False
-                full = full and (not nullable or _is_full(file, page, content, codec, more))
-            values, at = values + more, content + page[3]
-        except Damaged as error:
-            raise ValueError(f"a page of {schema.path} is damaged: {error}") from error
-    if values != wanted:
-        raise ValueError(f"the pages of {schema.path} hold {values} values where the footer says {wanted}")
-    return full or checked
+        page, content = _read_header(file, at)
+        more = _check_page(page, nested=nested, nullable=nullable)
+        _check_size(page, width, nullable=nullable)
+        _check_content(file, page, content, codec)
+        if more and 4 not in page:
+            checked = False
+            full = full and (not nullable or _is_full(file, page, content, codec, more))
+        values, at = values + more, content + page[3]
+    return values == wanted and (full or checked)
 
 
 def _has_nulls(chunk: pq.ColumnChunkMetaData) -> bool:
@@ -120,6 +116,8 @@ def _varint(value: int) -> bytes:
 
 def _read_header(file: _File, at: int) -> tuple[dict[int, Any], int]:
     """A page's header, and where its content begins."""
+    if not 0 <= at < _FURTHEST:
+        raise Damaged("it lies nowhere")
     for size in _HEADER_BYTES:
         buffer = file.read(at, size)
         try:
@@ -183,11 +181,10 @@ def _check_content(file: _File, page: dict[int, Any], at: int, codec: str) -> No
         if len(content) != stored or zlib.crc32(content) != page[4] & 0xFFFFFFFF:
             raise Damaged("its checksum does not hold")
     levels = page[8][5] + page[8][6] if kind == 3 else 0
-    tell = _SIZES.get(codec)
-    if tell is None or stored == levels:
-        return
-    told = tell(file, at + levels, stored - levels)
-    if told is not None and told != size - levels and not (kind == 3 and stored == size):
+    is_plain = codec == "UNCOMPRESSED" or (kind == 3 and not page[8].get(7, True))
+    tell = _plain_size if is_plain else _SIZES.get(codec)
+    told = tell(file, at + levels, stored - levels) if tell and stored > levels else None
+    if told is not None and told != size - levels:
         raise Damaged(f"its content has {told} bytes where its header says {size - levels}")
 
 
@@ -223,5 +220,4 @@ _SIZES: dict[str, Callable[[_File, int, int], int | None]] = {
     "SNAPPY": _snappy_size,
     "GZIP": _gzip_size,
     "ZSTD": _zstd_size,
-    "UNCOMPRESSED": _plain_size,
 }

@@ -17,7 +17,7 @@ class Damaged(Exception):
 
 
 def read_struct(buffer: bytes, at: int, known: Fields, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """The whole numbers and structs among the known fields of the struct at *at*, and where it ends.
+    """The whole numbers, booleans and structs of the struct at *at*, by the numbers of the fields, and where it ends.
 
     A known field of another type is damage, and so are fields that do not stand in the order of their numbers. Fields
     that are not known may be anything: something newer. IndexError if the buffer ends first.
@@ -47,6 +47,8 @@ def read_struct(buffer: bytes, at: int, known: Fields, depth: int = 0) -> tuple[
                 at += value
         elif kind == STRUCT:
             found[number], at = read_struct(buffer, at, inner, depth + 1)
+        elif kind in (BOOL, _FALSE):
+            found[number] = kind == BOOL
         else:
             at = _skip(buffer, at, kind, depth)
     return found, at + 1

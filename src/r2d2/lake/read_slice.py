@@ -2,7 +2,8 @@
 
 Polars decodes several times faster than pyarrow, but has no home for some types: those columns go through pyarrow, and
 so do lists, at which it is no faster, and small slices, for which it is the slower one. Both are held to the row count
-of the footer (HAZARDS 7, 8). Polars, which believes much, reads a column only if its pages can be believed (13).
+of the footer (HAZARDS 7, 8). Polars, which believes much, reads a column only if its pages can be believed (13). What
+it cannot read, pyarrow may.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.lake.check_pages import check_pages
+from r2d2.lake.check_pages import can_be_believed
 from r2d2.lake.types import flatten_fields, type_name
 from r2d2.model.schema import Token, kind_of
 from r2d2.model.table import DataFile
@@ -165,6 +166,7 @@ def _polars_reads(kind: pa.DataType) -> bool:
 
 
 def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+    """Nothing where it cannot: there are encodings that it lacks, and files that it alone refuses."""
     if not names:
         return {}
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # a task has one core
@@ -173,8 +175,8 @@ def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedA
     try:
         scan = pl.scan_parquet(part["path"], glob=False, hive_partitioning=False, low_memory=True)
         frame = scan.select(pl.col(list(names))).slice(part["first"], part["rows"]).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise ValueError(str(error).partition("\n")[0]) from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return {}
     newest = pl.CompatLevel.newest()  # strings stay views: no copy
     return {column.name: pa.chunked_array([column.to_arrow(compat_level=newest)]) for column in frame.get_columns()}
 
@@ -207,7 +209,7 @@ def _believed(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> li
     return [
         name
         for name, leaf in leaves
-        if check_pages(part["path"], ((group.column(leaf), schema.column(leaf)) for group in groups))
+        if can_be_believed(part["path"], ((group.column(leaf), schema.column(leaf)) for group in groups))
     ]
 
 
