@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from r2d2.api import silent
-from r2d2.engine.kept import block_name, mark_of
+from r2d2.engine.kept import block_name, is_that_file, mark_of
 from r2d2.errors import UserError
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
@@ -368,6 +368,33 @@ def test_of_a_file_that_was_just_written_nothing_is_kept(tmp_path: Path, monkeyp
         os.utime(lake.write(name, texts(rows), more=texts(rows)))  # now
     lake.begin()
     assert not list((tmp_path / "hashes").glob("*.hashes"))
+
+
+def test_no_value_of_anybody_s_is_kept(keeping: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prune_by_content, "SMALL_ROWS", 0)  # so that rows are sampled
+    keeping.write("numbers", [7_777_777_001 + n for n in range(50)], more=texts(50))
+    keeping.write("some numbers", [7_777_777_001 + n for n in range(9)], more=texts(9))
+    keeping.update()
+    assert keeping.hashes
+    packs = b"".join(path.read_bytes() for path in keeping.hashes.glob("*.hashes"))
+    assert b'", ' in packs, "there are samples in it"
+    assert b"777777700" not in packs and texts(1)[0].encode() not in packs
+
+
+@pytest.mark.parametrize("how", ["gone", "replaced"])
+def test_what_was_kept_of_a_file_does_not_speak_for_another(keeping: Lake, how: str) -> None:
+    """Right between the listing and the comparison."""
+    part = {"path": str(keeping.folder / "most" / "part-0.parquet")}
+    (file,) = [file for table in keeping.scan.tables for file in table.files if file.path == part["path"]]
+    part["file"] = [*file.identity, file.size_bytes, file.modified_ns]  # type: ignore[assignment]
+    assert is_that_file(part)
+    if how == "gone":
+        Path(part["path"]).unlink()
+    else:
+        copy = Path(part["path"]).with_name("copy")
+        shutil.copy2(part["path"], copy)  # as large, and with the same time
+        copy.replace(part["path"])
+    assert not is_that_file(part)
 
 
 def test_another_key_has_other_hashes(keeping: Lake) -> None:

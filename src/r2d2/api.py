@@ -130,12 +130,10 @@ def refuse_absent(scan: Scan, *tables: str) -> None:
 def _refuse_if_changed(table: Table) -> None:
     """What the scan said of other files cannot be shown in these."""
     for file in table.files:
-        try:
-            now = os.stat(file.path)
-        except OSError as error:
-            raise TableError(f"cannot read table {table.name}: {error}", hint="scan the lake again") from error
-        if (now.st_size, now.st_mtime_ns) != (file.size_bytes, file.modified_ns):
-            raise TableError(f"table {table.name} has changed since the scan", hint="scan the lake again")
+        if not os.path.exists(file.path):
+            raise TableError(f"cannot read table {table.name}: {file.path} is gone", hint="scan the lake again")
+    if changed_since(table):
+        raise TableError(f"table {table.name} has changed since the scan", hint="scan the lake again")
 
 
 def scan_lake(
@@ -166,8 +164,12 @@ def scan_lake(
         found = run(roots, settings=settings, tools=tools, progress=progress)
         found = replace(found, session_seconds=session.seconds)
         found = replace(found, run=store.save(found, keep=settings.keep_runs))
-        kept.save(found.tables)
+        kept.save(_tables_there(found))
         return found
+
+
+def _tables_there(scan: Scan) -> list[Table]:
+    return [table for table in scan.tables if table.name not in scan.absent]
 
 
 def kept_hashes(store: StateStore, settings: Settings, *, writing: bool, reading: bool = True) -> KeptHashes:
@@ -200,10 +202,12 @@ def update_lake(
         away = absent_tables(old)
         done = update_scan(old, settings=settings, tools=tools, progress=progress, rebuildable=away)
         if not done.is_news:
+            if kept.is_too_large:
+                kept.save(_tables_there(old))
             return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0, kept_bytes_read=0))
         found = replace(done.scan, session_seconds=session.seconds)
         found = replace(found, run=store.save(found, keep=settings.keep_runs, known=old))
-        kept.save(found.tables)
+        kept.save(_tables_there(found))
         return replace(done, scan=found)
 
 
@@ -279,12 +283,16 @@ def _recipe_jobs(scan: Scan, settings: Settings, session: LazySession) -> Recipe
 
 
 def changed_since(table: Table) -> bool:
-    """Whether a file of the table is gone, or has another size or time than when it was scanned."""
+    """Whether a file of the table is gone, or is another one, or has another size or time, than when it was scanned."""
     for file in table.files:
         try:
             now = os.stat(file.path)
         except OSError:
             return True
-        if (now.st_size, now.st_mtime_ns) != (file.size_bytes, file.modified_ns):
+        if (now.st_size, now.st_mtime_ns, (now.st_dev, now.st_ino)) != (
+            file.size_bytes,
+            file.modified_ns,
+            file.identity,
+        ):
             return True
     return False

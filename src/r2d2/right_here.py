@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from r2d2.engine.kept import bytes_of
+
 Pair = tuple[int, int]
 Piece = Mapping[str, Any]
 
@@ -29,7 +31,7 @@ class NotHere(Exception):
 
 def is_little(pieces: Sequence[Piece]) -> bool:
     """Whether some pieces of work take less than starting Spark."""
-    size = sum(piece.get("bytes", piece["slice"]["bytes"]) for piece in pieces)
+    size = sum(map(bytes_of, pieces))
     rows = sum(piece["slice"]["rows"] for piece in pieces)
     return len(pieces) <= LITTLE_PIECES and size <= LITTLE_BYTES and rows <= LITTLE_ROWS
 

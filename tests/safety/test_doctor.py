@@ -26,7 +26,7 @@ from r2d2.safety.tables import below, see_table
 from tests.safety.hooked import Hooked, Killed
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
-from tests.safety.test_guards import before_record
+from tests.safety.test_guards import before_record, scribble
 from tests.safety.world import MONTH, World, memory_world
 
 
@@ -85,6 +85,29 @@ def test_a_restore_from_quarantine_is_no_rebuild(world: World) -> None:
     world.restore()
     (row,) = status(world.files).tables
     assert (row.place, row.rebuilds, row.purged_at) == ("lake", 0, None)
+
+
+def test_a_deletion_that_was_withdrawn_was_none() -> None:
+    world = memory_world(["a/small"])
+    world.apply(before_record(world, "Committed", lambda: scribble(world.files, "big/part-0.rows")))
+    (row,) = status(world.files).tables
+    assert (row.state, row.place, row.committed_at) == ("undone", "lake", None)
+    assert b"CommitWithdrawn" in b"".join(world.files.chunks(JOURNAL))
+
+
+def test_a_parent_that_is_not_what_it_was_is_read_once_for_all_its_children() -> None:
+    world = memory_world()
+    world.apply()
+    world.drill()
+    scribble(world.files, "big/part-1.rows")
+    reads: Counter[str] = Counter()
+
+    def before(number: int, name: str, given: tuple[Any, ...]) -> None:
+        reads[given[0]] += name == "chunks"
+
+    bad = {finding.table for finding in doctor(Hooked(world.files, before)) if finding.severity == BAD}
+    assert bad == {entry.child.name for entry in world.plan.entries if entry.parent.location == "big"}
+    assert len(bad) > 1 and reads["big/part-1.rows"] == 1
 
 
 def test_a_parent_of_several_children_is_read_once_by_purge_and_once_by_doctor() -> None:

@@ -166,8 +166,8 @@ def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     from r2d2.saved import saved_so_far
 
     settings, now = settings_from(given), time.time()
-    prices = load_prices(settings.prices)
     recovered, found = deleting.status_of(deleting.root_of(settings, lake), settings)
+    prices = load_prices(settings.prices)
     saved = saved_so_far(found.tables, prices=prices, maintenance_per_week=settings.maintenance_per_week, now=now)
     show_status(recovered, found, saved, now=now, as_json=as_json)
     return 0

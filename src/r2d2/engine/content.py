@@ -16,6 +16,7 @@ from r2d2.engine.failures import worker_died
 from r2d2.engine.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
 from r2d2.engine.kept import Kept, block_name, bytes_of, sampled_with_kept, with_kept
 from r2d2.engine.tasks import run_tasks
+from r2d2.model.kept import Place
 from r2d2.model.progress import Reading
 from r2d2.model.schema import Column, Token
 
@@ -60,6 +61,7 @@ class Content:
     bytes_read: int = 0  # of the slices that jobs were given, each as often as it was
     kept: Kept | None = None  # hashes from earlier runs, and for later ones
     kept_bytes_read: int = 0  # of these
+    _at_hand: dict[tuple[int, tuple[Token, ...]], bool] = field(default_factory=dict)
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
@@ -153,36 +155,34 @@ class Content:
         )
         counts, notes = self._survive(pieces, lambda alive, report_to: self.count_missing(alive, edges, report_to))
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        lost: list[str] = []
         for note in map(json.loads, notes):
             if "failed" in note:
                 self._note([note])
-                continue
-            if "kept" in note or "lost" in note:
-                self._keep(note)
-                continue
-            for place, name in enumerate(("rows", "first", "second")):
-                totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
+            elif "kept" in note and self.kept:
+                self.kept.add(Place(*note["kept"]))
+            elif "lost" in note:
+                lost += note["lost"]
+                self.bytes_read += note["bytes"]
+            else:
+                for place, name in enumerate(("rows", "first", "second")):
+                    totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
+        if lost and self.kept:
+            self.kept.lose(lost)
         readable = {pair: missing for pair, missing in counts.items() if self._readable(pair)}
         return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
 
     def at_hand(self, table: int, columns: Collection[Column]) -> bool:
         """Whether all rows of a table, in some columns, can be had without reading it."""
-        if self.kept is None:
+        if self.kept is None or not self.kept.finds:
             return False
-        tokens = [column.token for column in columns]
-        names = (
-            block_name(part, tokens, key=self.hashing.key, bits=self.hashing.bits) for part in self.tables[table].slices
-        )
-        return all(self.kept.find(name) for name in names)
-
-    def _keep(self, note: Mapping[str, Any]) -> None:
-        """Hashes are kept now that were not, or are not that were, and had to be made from the table's rows."""
-        assert self.kept is not None
-        if "kept" in note:
-            self.kept.add(note["kept"], tuple(note["place"]))
-        else:
-            self.kept.lose([tuple(place) for place in note["lost"]])
-            self.bytes_read += note["bytes"]
+        tokens = tuple(sorted(column.token for column in columns))
+        if (table, tokens) not in self._at_hand:
+            key, bits, kept = self.hashing.key, self.hashing.bits, self.kept
+            self._at_hand[table, tokens] = all(
+                kept.find(block_name(part, tokens, key=key, bits=bits)) for part in self.tables[table].slices
+            )
+        return self._at_hand[table, tokens]
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""

@@ -12,20 +12,23 @@ import hashlib
 import json
 import os
 import uuid
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from r2d2 import __version__
+from r2d2.model.kept import SUFFIX, Place, digest_of, read_kept
 from r2d2.model.schema import Token
 
 if TYPE_CHECKING:
     from r2d2.engine.kernels import HashBlock
 
 Piece = Mapping[str, Any]
-Place = tuple[str, int, int, int]  # file, first byte, length, CRC-32
 BYTES_PER_ROW = 16
-SUFFIX = ".hashes"
 
 
 class Kept(Protocol):
@@ -33,16 +36,20 @@ class Kept(Protocol):
 
     folder: str  # where it is written to, as workers see it; "" if nothing is to be kept
 
+    @property
+    def finds(self) -> bool:
+        """Whether there is anything to be found."""
+
     def find(self, name: str) -> Place | None:
         """Where something is, if it is kept."""
 
     def grant(self, name: str, size_bytes: int, file: Sequence[int]) -> bool:
         """Whether there is room for it. *file* is what it is made from: device, inode, size and time."""
 
-    def add(self, name: str, place: Place) -> None:
+    def add(self, place: Place) -> None:
         """Something that was granted is there now."""
 
-    def lose(self, places: Collection[Place]) -> None:
+    def lose(self, names: Collection[str]) -> None:
         """What should be there is not."""
 
 
@@ -57,15 +64,41 @@ def sample_name(piece: Piece, *, key: bytes, bits: int) -> str:
 
 
 def _name(what: Sequence[Any], part: Mapping[str, Any], key: bytes) -> str:
+    which = [part[field] for field in ("file", "first", "rows", "partition", "fold")]
+    return hashlib.blake2b(json.dumps([_made_by(), what, which]).encode(), key=key, digest_size=16).hexdigest()
+
+
+@cache
+def _made_by() -> list[Any]:
+    """Whose reading and hashing it is: another version may read a file otherwise."""
     from r2d2.engine.kernels import HASH_VERSION
 
-    which = [part[field] for field in ("file", "first", "rows", "partition", "fold")]
-    return hashlib.blake2b(json.dumps([HASH_VERSION, what, which]).encode(), key=key, digest_size=16).hexdigest()
+    return [HASH_VERSION, __version__, *map(_version, ("pyarrow", "polars"))]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # it was installed under another name: there are several of Polars
+        return str(import_module(package).__version__)
 
 
 def mark_of(key: bytes) -> str:
     """The name of an empty file by which a folder for kept hashes is known, on whatever machine."""
     return "of-" + hashlib.blake2b(b"kept hashes", key=key, digest_size=8).hexdigest()
+
+
+def is_that_file(part: Mapping[str, Any]) -> bool:
+    """Whether the file of a slice can be opened, and is the one that was listed."""
+    try:
+        descriptor = os.open(part["path"], os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        now = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    return [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns] == list(part["file"])
 
 
 class Pack:
@@ -81,9 +114,10 @@ class Pack:
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # what did not get there is found to be missing
+                self._file.close()
 
-    def write(self, content: bytes) -> Place | None:
+    def write(self, name: str, content: bytes) -> Place | None:
         """Where it is now."""
         if not self._usable:
             return None
@@ -95,27 +129,16 @@ class Pack:
         except OSError:  # a full disk, say: it is only convenience
             written = 0
         self._usable = written == len(content)
-        return (self._path, first, len(content), zlib.crc32(content)) if self._usable else None
+        return Place(name, self._path, first, len(content), digest_of(name, content)) if self._usable else None
 
 
-def read_kept(place: Sequence[Any]) -> bytes | None:
-    """What is kept there, if it is what was written."""
-    path, first, size, crc = place
-    try:
-        with open(path, "rb") as file:
-            file.seek(first)
-            content = file.read(size)
-    except OSError:
-        return None
-    return content if len(content) == size and zlib.crc32(content) == crc else None
-
-
-def load_block(place: Sequence[Any] | None) -> HashBlock | None:
-    """The block that is kept there."""
+def load_block(place: Sequence[Any] | None, rows: int) -> HashBlock | None:
+    """The block of so many rows that is kept there."""
     from r2d2.engine.kernels import from_bytes
 
-    content = read_kept(place) if place else None
-    return None if content is None else from_bytes(content)
+    content = read_kept(Place(*place)) if place else None
+    block = None if content is None else from_bytes(content)
+    return block if block is not None and block.rows == rows else None
 
 
 def bytes_of(piece: Piece) -> int:
@@ -149,7 +172,7 @@ def _bytes_kept(places: Sequence[Place | None]) -> dict[str, int]:
     """How much there is to read, if nothing of the table has to be."""
     if not places or None in places:
         return {}
-    return {"bytes": sum({place: place[2] for place in places if place is not None}.values())}
+    return {"bytes": sum({place: place.size for place in places if place is not None}.values())}
 
 
 def _granted(
@@ -190,17 +213,27 @@ def sampled_with_kept(
     names = [sample_name(piece, key=key, bits=bits) for piece in pieces]
     open_pieces = []
     for number, (piece, name) in enumerate(zip(pieces, names, strict=True)):
-        place = kept.find(name)
-        content = read_kept(place) if place else None
-        if content is None:
+        rows = _kept_rows(kept.find(name), piece)
+        if rows is None:
             open_pieces.append({**piece, "number": number})
         else:
-            yield {"table": piece["table"], "rows": json.loads(content)}
+            yield {"table": piece["table"], "rows": rows}
     with Pack(kept.folder, key) as pack:
         for answer in run(open_pieces):
             yield answer
-            number, content = answer["number"], json.dumps(answer["rows"]).encode()
-            if kept.grant(names[number], len(content), pieces[number]["slice"]["file"]):
-                place = pack.write(content)
+            number = answer["number"]
+            content, part = _without_values(answer["rows"]), pieces[number]["slice"]
+            if is_that_file(part) and kept.grant(names[number], len(content), part["file"]):
+                place = pack.write(names[number], content)
                 if place is not None:
-                    kept.add(names[number], place)
+                    kept.add(place)
+
+
+def _kept_rows(place: Place | None, piece: Piece) -> list[Any] | None:
+    content = read_kept(place) if place and is_that_file(piece["slice"]) else None
+    return None if content is None else json.loads(content)
+
+
+def _without_values(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Sampled rows by their hashes alone: no value of anybody's is to lie about."""
+    return json.dumps([[whole, first, "", 0] for whole, first, *_ in rows]).encode()

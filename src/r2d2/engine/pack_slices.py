@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from r2d2.engine.hash_slices import Hashing, Piece, failure, tokens_of
-from r2d2.engine.kept import Pack, Place, bytes_of, load_block
+from r2d2.engine.kept import Pack, bytes_of, is_that_file, load_block
 from r2d2.engine.kernels import Fingerprint, HashBlock, Hashes, block_of, fingerprint, split, to_bytes
 from r2d2.errors import TableError
 from r2d2.model.schema import Token
@@ -21,7 +21,7 @@ def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block
     """The hashes of each slice under each of its projections, sorted and packed by hash range.
 
     With `whole`, the columns of a table, its fingerprint comes as a note. So does a failure, the place of hashes that
-    the piece says to keep, and the places where something should have been kept and is not.
+    the piece says to keep, and the names of what should have been kept and is not.
     """
     totals: defaultdict[int, Fingerprint] = defaultdict(Fingerprint)
     with Pack(hashing.keep_in, hashing.key) as pack:
@@ -43,8 +43,10 @@ def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block
                 for part, some in enumerate(split(block, ranges)):
                     if some.distinct_rows:
                         yield number, part, table, to_bytes(some)
-                if position in keep and (place := pack.write(to_bytes(block))):
-                    yield _note(table, json.dumps({"kept": keep[position], "place": place}))
+                if position in keep and is_that_file(piece["slice"]):
+                    place = pack.write(keep[position], to_bytes(block))
+                    if place is not None:
+                        yield _note(table, json.dumps({"kept": place}))
     for table, total in totals.items():
         note = {"table": table, "rows": total.rows, "first": total.first, "second": total.second}
         yield _note(table, json.dumps(note))
@@ -56,16 +58,17 @@ def _note(table: int, text: str) -> Block:
 
 def _rows(
     piece: Piece, wanted: Sequence[Sequence[Token]], hashing: Hashing
-) -> tuple[list[HashBlock | Hashes], list[Place]]:
+) -> tuple[list[HashBlock | Hashes], list[str]]:
     """The rows of a slice under each projection, as they were kept or else read and hashed; and what was lost."""
-    places = piece.get("stored") or [None] * len(wanted)
-    kept = [load_block(place) for place in places]
+    part, places = piece["slice"], piece.get("stored") or [None] * len(wanted)
+    usable = any(places) and is_that_file(part)  # if it cannot even be opened, that has to come out
+    kept = [load_block(place, part["rows"]) if usable else None for place in places]
     missing = [projection for projection, block in zip(wanted, kept, strict=True) if block is None]
     if not missing:
         tick(bytes_of(piece))
     hashed = iter(hashing.rows(hashing.columns(piece, missing), missing) if missing else ())
     rows = [next(hashed) if block is None else block for block in kept]
-    return rows, [place for place, block in zip(places, kept, strict=True) if place and block is None]
+    return rows, [place[0] for place, block in zip(places, kept, strict=True) if place and block is None]
 
 
 def _fingerprint(rows: HashBlock | Hashes) -> Fingerprint:

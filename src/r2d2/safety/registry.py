@@ -152,6 +152,8 @@ def _next(old: Slot | None, record: MoveIntended | Later) -> Slot:
         return replace(old, state=target, committed=record, since=record.at)
     if isinstance(record, RestoreIntended):
         return replace(old, state=target, restore=record, before=old.state)
+    if isinstance(record, CommitWithdrawn):
+        return replace(old, state=target, committed=None)
     if isinstance(record, Purged):
         return replace(old, state=target, purged_at=record.at)
     if isinstance(record, Restored):

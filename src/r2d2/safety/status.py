@@ -35,7 +35,7 @@ class TableStatus:
     committed_at: int | None  # when it was deleted, if it was
     purged_at: int | None
     restored_at: int | None
-    rebuilds: int  # how often its recipe was run since: drills, and a restore by recipe
+    rebuilds: int  # how often its recipe was run since, and came out exact: drills, and a restore by recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableSt
         committed_at=slot.committed.at if slot.committed else None,
         purged_at=slot.purged_at,
         restored_at=slot.restored_at,
-        rebuilds=len(slot.drills) + _is_restored_by_recipe(slot),
+        rebuilds=sum(not drill.because for drill in slot.drills) + _is_restored_by_recipe(slot),
     )
 
 

@@ -63,13 +63,21 @@ class Examined:
         self._files = files
         self._alone = alone
         self._looks: dict[TableSeen, Look] = {}
+        self._wrong: dict[TableSeen, tuple[Look, Changed]] = {}  # those that are not what was seen of them
 
     def look(self, table: TableSeen) -> Look:
         """How the table looks, now that it was found to be what was seen of it, to the last byte."""
-        known = self._looks.get(table)
-        if known is None or look_at(self._files, table, table.location) != known:
-            known = self._looks[table] = examine(self._files, table, table.location, alone=self._alone)
-        return known
+        now = look_at(self._files, table, table.location)
+        if self._looks.get(table) == now:
+            return now
+        if table in self._wrong and self._wrong[table][0] == now:
+            raise self._wrong[table][1]
+        try:
+            self._looks[table] = examine(self._files, table, table.location, alone=self._alone)
+        except Changed as error:
+            self._wrong[table] = now, error
+            raise
+        return self._looks[table]
 
 
 def refuse_unexplained(table: TableSeen, look: Look) -> None:
