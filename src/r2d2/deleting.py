@@ -97,7 +97,7 @@ def opened(
     """Lock a lake and recover it. Spark starts only if something is read."""
     with (
         posix_files(root) as files,
-        LazySession(settings, spark) as session,
+        LazySession(settings, spark, works=True) as session,
         open_lake(files, clock) as (lake, recovered),
     ):
         yield Opened(lake, ByValues(SparkRebuilder(session), told), recovered)
@@ -121,7 +121,7 @@ def make_plan(
     if not out:
         past = _past(scan)
         return replace(plan_lake(scan, recipes, settings, **past), absent=known.absent), None
-    with posix_files(lake_root(scan)) as files, LazySession(settings, spark) as session:
+    with posix_files(lake_root(scan)) as files, LazySession(settings, spark, works=True) as session:
         planned = plan_lake(scan, recipes, settings, **_as_arguments(past_deletions(scan, files)))
         rebuilder = SparkRebuilder(session)
         draft = draft_plan(scan, recipes, planned, files=files, rebuilder=rebuilder, told=told)

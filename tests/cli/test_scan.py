@@ -242,7 +242,7 @@ def test_a_lake_with_nothing_but_broken_tables_is_scanned(r2d2: Command, spark: 
 
 # ---- what is printed where -------------------------------------------------------------------------------------------
 
-SCAN_KEYS = ["run", "state", "roots", "tables", "rows", "size_bytes", "edges", "session_seconds", "bytes_read", "funnel", "schema_operations", "problems", "deleted"]  # fmt: skip
+SCAN_KEYS = ["run", "state", "roots", "tables", "rows", "size_bytes", "edges", "session_seconds", "bytes_read", "kept_bytes_read", "funnel", "schema_operations", "problems", "deleted"]  # fmt: skip
 
 
 def test_json_has_exactly_these_keys(r2d2: Command, scanned: Scanned) -> None:

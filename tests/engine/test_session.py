@@ -63,8 +63,9 @@ def test_a_session_may_be_started_meanwhile_and_is_closed_even_if_nobody_asks_fo
     events: list[str] = []
 
     @contextmanager
-    def opening(settings: Settings) -> Iterator[str]:
+    def opening(settings: Settings, *, works: bool) -> Iterator[str]:
         time.sleep(0.2)
+        assert not works
         events.append("open")
         yield "session"
         events.append("closed")
@@ -82,7 +83,7 @@ def test_a_session_may_be_started_meanwhile_and_is_closed_even_if_nobody_asks_fo
 
 
 def test_a_session_that_fails_to_start_meanwhile_is_told_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(settings: Settings) -> Any:
+    def failing(settings: Settings, *, works: bool) -> Any:
         raise UserError("no Java")
 
     monkeypatch.setattr(session_module, "open_session", failing)

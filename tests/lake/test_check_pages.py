@@ -152,6 +152,12 @@ def test_a_column_that_is_of_another_kind_to_the_fast_reader_is_the_slow_readers
         assert not _same_kind(file, "s", pa.chunked_array([pa.array(["a"])]))
 
 
+def test_a_name_that_the_fast_reader_cannot_say_is_the_slow_readers(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a\0b": np.arange(ROWS)}), path)
+    assert read_slice(whole(path), [("a\0b",)])["a\0b",].to_pylist() == list(range(ROWS))
+
+
 @pytest.mark.parametrize("nulls", [True, False])
 @pytest.mark.parametrize("checksums", [True, False])
 @pytest.mark.parametrize("pages", ["1.0", "2.0"])

@@ -91,7 +91,7 @@ def tally_pairs(spark: SparkSession, pairs: Sequence[Pair]) -> list[Tally]:
         rows = names.told(spark, reduce(lambda one, other: one.unionAll(other), frames).coalesce(tasks), counted=True)
         texts = F.when(F.col("pair") >= 0, F.col("text")).alias("text")
         rows = _spread(rows.select("pair", texts, "made", "there", "distinct"), tasks)
-        tallies = tally_by_pair(spark, rows)
+        tallies = tally_by_pair(spark, rows, sum(pair.size_bytes for pair in pairs))
     for number, stated in enumerate(names.rows):
         tally = tallies.get(-1 - number)
         read_rows = tally.read_made + tally.read_there if tally else 0

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from r2d2.engine.apart import apart, begin
 from r2d2.engine.class_archive import archive_options
+from r2d2.engine.compiled import OURS, UNCOMPILED
 from r2d2.engine.java import suitable_java
 from r2d2.engine.job import PATIENCE
 from r2d2.engine.reach import check_master, reach
@@ -48,12 +49,17 @@ _START = "what stands above this line, if anything, was said by Spark; docs/oper
 
 
 @contextmanager
-def open_session(settings: Settings, given: SparkSession | None = None) -> Iterator[SparkSession]:
-    """The session to work with; stopped at the end only if it was started here."""
+def open_session(
+    settings: Settings, given: SparkSession | None = None, *, works: bool = False
+) -> Iterator[SparkSession]:
+    """The session to work with; stopped at the end only if it was started here.
+
+    *works*: Spark itself is to work on rows, as the second reader has it, and not only to move what others have made.
+    """
     if given is not None:
         yield given
         return
-    session, ours = _remote(settings) if settings.remote else _embedded(settings)
+    session, ours = _remote(settings) if settings.remote else _embedded(settings, works)
     try:
         yield session
     finally:
@@ -64,7 +70,8 @@ def open_session(settings: Settings, given: SparkSession | None = None) -> Itera
 class LazySession:
     """A session that is opened when it is first asked for, and closed at the end if it was started here."""
 
-    def __init__(self, settings: Settings, given: SparkSession | None = None) -> None:
+    def __init__(self, settings: Settings, given: SparkSession | None = None, *, works: bool = False) -> None:
+        self._works = works
         self._open = ExitStack()
         self._settings = settings
         self._session = given
@@ -74,7 +81,7 @@ class LazySession:
     def begin(self) -> None:
         """Start it meanwhile, if it is not there: it will be asked for."""
         if not self.is_open:
-            self._starting = begin(lambda: self._open.enter_context(open_session(self._settings)))
+            self._starting = begin(lambda: self._open.enter_context(open_session(self._settings, works=self._works)))
 
     def __call__(self) -> SparkSession:
         """The session."""
@@ -120,7 +127,7 @@ def _remote(settings: Settings) -> tuple[SparkSession, bool]:
     return reach(settings.remote, lambda: ConnectSession.builder.remote(settings.remote).create()), True
 
 
-def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
+def _embedded(settings: Settings, works: bool) -> tuple[SparkSession, bool]:
     builder = _import_spark()
     running = _running(builder)
     if running is not None:  # a notebook, a caller's own
@@ -133,7 +140,7 @@ def _embedded(settings: Settings) -> tuple[SparkSession, bool]:
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     configured = builder.builder.master(settings.master).appName("r2d2")
     with suitable_java() as java:
-        for name, value in _configuration(settings, scratch, java).items():
+        for name, value in _configuration(settings, scratch, java, works).items():
             configured = configured.config(name, value)
         return _started(configured.getOrCreate), True
 
@@ -163,11 +170,13 @@ def _running(sessions: type[SparkSession]) -> SparkSession | None:
         return None
 
 
-def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, str]:
+def _configuration(settings: Settings, scratch: Path, java: Path, works: bool) -> dict[str, str]:
     log = scratch / "log4j2.properties"
     log.write_text(_QUIET_LOG)
     local = settings.master.startswith("local")
-    options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={log.as_uri()}"]
+    options = ["-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={log.as_uri()}"]
+    if not works:
+        options.append("-XX:TieredStopAtLevel=1")  # for what only moves blocks, thorough compilation is lost time
     if settings.class_archive:
         options += archive_options(java)
     there = _on_a_cluster(settings, scratch)
@@ -195,9 +204,8 @@ def _configuration(settings: Settings, scratch: Path, java: Path) -> dict[str, s
         "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
         "spark.shuffle.compress": "false",  # what goes through a shuffle here is hashes: nothing to squeeze
         "spark.shuffle.spill.compress": "false",
-        "spark.sql.codegen.wholeStage": "false",  # a plan runs once: compiling it takes longer than running it
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.subexpressionElimination.enabled": "false",  # without compiled code its bookkeeping costs more
+        **UNCOMPILED,  # a plan runs once: compiling it takes longer than running it, but for large work
+        OURS: "true",
     }
 
 

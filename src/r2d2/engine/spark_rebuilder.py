@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.engine.arrange_rows import arranged, kept_rows, remove_leftovers
 from r2d2.engine.cluster import columns_for
+from r2d2.engine.compiled import compiled_if_large
 from r2d2.engine.follow_recipe import Made, follow_recipe, keep_where, make_columns
 from r2d2.engine.instructions import Instructions
 from r2d2.engine.job import run_job
@@ -209,7 +210,8 @@ class SparkRebuilder:
         task = writing_task([form_to_json(form) for form in forms], folders)
         for folder in folders:
             remove_leftovers(folder, set())  # of a job that failed
-        with spark_errors():
+        size = sum(pair.size_bytes for pair in pairs)
+        with spark_errors(), compiled_if_large(self._session(), size):
             answers = rows.mapInArrow(travelling(self._session(), task), "pair int, path string")
             written: dict[int, set[str]] = {number: set() for number in range(len(pairs))}
             for row in run_job(self._session(), answers.collect):
@@ -235,7 +237,7 @@ class SparkRebuilder:
             written = list(write_batches(batches, into=into, form=form, part=part))
             yield pa.record_batch({"path": pa.array(written, pa.string())})
 
-        with spark_errors():
+        with spark_errors(), compiled_if_large(self._session(), shape.size_bytes):
             answers = rows.mapInArrow(travelling(self._session(), task), "path string")
             written = [row[0] for row in run_job(self._session(), answers.collect)]
         remove_leftovers(into, set(written))

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from r2d2.engine.compiled import compiled_if_large
 from r2d2.engine.job import run_job
 from r2d2.engine.read_exactly import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-BYTES_PER_TASK = 32 << 20  # of Parquet
+BYTES_PER_TASK = 8 << 20  # of Parquet
 _LANES = 4
 _DIGITS = 15  # hexadecimal digits of SHA-256 in each lane
+_HALF = 30  # bits: halves of lanes are summed, since sums of whole ones are too long for fast arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +68,24 @@ def tally_rows(spark: SparkSession, counted: Sequence[Counted]) -> list[Tally]:
             )
             for number, one in enumerate(counted)
         ]
-        tasks = sum(one.size_bytes for one in counted) // BYTES_PER_TASK + 1
-        found = tally_by_pair(spark, _spread(reduce(lambda a, b: a.unionAll(b), frames), tasks))
+        size = sum(one.size_bytes for one in counted)
+        rows = _spread(reduce(lambda a, b: a.unionAll(b), frames), size // BYTES_PER_TASK + 1)
+        found = tally_by_pair(spark, rows, size)
     return [found.get(number, Tally.nothing()) for number in range(len(counted))]
 
 
-def tally_by_pair(spark: SparkSession, rows: DataFrame) -> dict[int, Tally]:
-    """The tally of each pair that has rows, in one job. *rows* are pair int, text, made, there, distinct boolean."""
+def tally_by_pair(spark: SparkSession, rows: DataFrame, size_bytes: int) -> dict[int, Tally]:
+    """The tally of each pair that has rows, in one job that reads *size_bytes*.
+
+    *rows* are pair int, text, made, there, distinct boolean.
+    """
     from pyspark.sql import functions as F
 
     grouped = rows.groupBy("pair", "text").agg(
         F.sum("made").alias("made"), F.sum("there").alias("there"), F.max("distinct").alias("distinct")
     )
-    answers = run_job(spark, lambda: grouped.groupBy("pair").agg(*_sums()).collect())
+    with compiled_if_large(spark, size_bytes):
+        answers = run_job(spark, lambda: grouped.groupBy("pair").agg(*_sums()).collect())
     return {row["pair"]: _tally(row.asDict()) for row in answers}
 
 
@@ -95,16 +102,19 @@ def _sums() -> list[Column]:
     more = F.when(is_row, made - F.col("there")).otherwise(F.lit(0))
     there = is_row & (F.col("there") > 0)
     hashed = F.sha2(F.concat(F.col("text"), F.concat(F.lit("#"), F.col("there").cast("string")).cast("binary")), 256)
-    lanes = [
-        F.conv(F.substring(hashed, 1 + _DIGITS * lane, _DIGITS), 16, 10).cast("decimal(20,0)") for lane in range(_LANES)
-    ]
+    lanes = [F.conv(F.substring(hashed, 1 + _DIGITS * lane, _DIGITS), 16, 10).cast("bigint") for lane in range(_LANES)]
+    halves = [(F.shiftright(lane, _HALF), lane.bitwiseAND((1 << _HALF) - 1)) for lane in lanes]
     return [
         F.sum("made").alias("read_made"),
         F.sum("there").alias("read_there"),
         F.sum(F.when(there, 1).otherwise(0)).alias("distinct_there"),
         F.sum(F.greatest(-more, F.lit(0))).alias("missing"),
         F.sum(F.greatest(more, F.lit(0))).alias("extra"),
-        *(F.sum(F.when(there, lane)).alias(f"lane{number}") for number, lane in enumerate(lanes)),
+        *(
+            F.sum(F.when(there, half)).alias(f"lane{number}{name}")
+            for number, both in enumerate(halves)
+            for name, half in zip(("high", "low"), both, strict=True)
+        ),
     ]
 
 
@@ -115,5 +125,8 @@ def _tally(values: dict[str, Any]) -> Tally:
         distinct_there=int(values["distinct_there"]),
         missing=int(values["missing"]),
         extra=int(values["extra"]),
-        lanes=tuple(int(values[f"lane{number}"] or 0) for number in range(_LANES)),
+        lanes=tuple(
+            (int(values[f"lane{number}high"] or 0) << _HALF) + int(values[f"lane{number}low"] or 0)
+            for number in range(_LANES)
+        ),
     )

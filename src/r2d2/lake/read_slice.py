@@ -175,10 +175,10 @@ def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedA
     try:
         scan = pl.scan_parquet(part["path"], glob=False, hive_partitioning=False, low_memory=True)
         frame = scan.select(pl.col(list(names))).slice(part["first"], part["rows"]).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        newest = pl.CompatLevel.newest()  # strings stay views: no copy
+        return {column.name: pa.chunked_array([column.to_arrow(compat_level=newest)]) for column in frame.get_columns()}
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # the latter, say, of a name with a zero in it
         return {}
-    newest = pl.CompatLevel.newest()  # strings stay views: no copy
-    return {column.name: pa.chunked_array([column.to_arrow(compat_level=newest)]) for column in frame.get_columns()}
 
 
 def _same_kind(file: pq.ParquetFile, name: str, column: pa.ChunkedArray) -> bool:
