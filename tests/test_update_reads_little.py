@@ -196,6 +196,16 @@ def test_a_table_that_turns_out_unreadable_loses_the_edges_it_had(lake: Lake) ->
     assert not any("most" in pair for pair in lake.edges())
 
 
+def test_a_table_that_cannot_be_read_holds_not_even_a_table_without_rows(lake: Lake) -> None:
+    lake.write("none", pa.array([], pa.int64()))
+    lake.update()
+    assert ("most", "none") in lake.edges()
+    damage(lake.folder / "most" / "part-0.parquet")
+    lake.stamp(lake.folder / "most" / "part-0.parquet")
+    assert lake.update().scan.needs_a_look
+    assert not any("most" in pair for pair in lake.edges()) and ("all", "none") in lake.edges()
+
+
 def test_a_table_that_was_unreadable_and_is_mended_gets_its_edges_back(lake: Lake) -> None:
     before = lake.edges()
     damage(lake.folder / "most" / "part-0.parquet")

@@ -22,7 +22,7 @@ from r2d2.steps.prune_by_content import Content as Sampling
 from r2d2.steps.prune_by_content import prune_by_content, rows_to_sample
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.verify_containment import Content as Comparing
-from r2d2.steps.verify_containment import Missing, Pair, verify_containment
+from r2d2.steps.verify_containment import Missing, Pair, drop_unreadable, verify_containment
 
 
 class Progress(Protocol):
@@ -143,7 +143,9 @@ def verify_knowing(
     verified = verify_containment(
         scan.graph, profiles=scan.profiles, content=content, bag=scan.bag, known=known, settled=meter.settle
     )
-    return noted(replace(scan, graph=verified), content)
+    done = noted(replace(scan, graph=verified), content)
+    unreadable = {problem.where for problem in done.problems if problem.needs_a_look}
+    return replace(done, graph=drop_unreadable(verified, unreadable))
 
 
 class Meter:

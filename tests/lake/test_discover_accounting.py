@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
 from r2d2.model.table import Discovery, Problem
+from r2d2.state.store import StateStore
 
 PARQUET = b"PAR1 and so on"
 FOLDERS = ["a", "b", "d=1", "d=2", "e=1", "_h", ".h", ".git", "metadata", "_delta_log", "a [1]*"]
@@ -303,6 +304,19 @@ def test_a_pipe_named_like_a_part_is_not_opened(tmp_path: Path) -> None:
     found = discover([str(tmp_path)])
     assert [(table.name, table.unexplained) for table in found.tables] == [("u", ("pipe",))]
     assert [problem.because for problem in found.problems] == ["t/part-1.parquet is neither a file nor a folder"]
+
+
+def test_a_state_folder_in_the_lake_is_no_part_of_it(tmp_path: Path) -> None:
+    write(tmp_path, "north.parquet", "table/part-0.parquet")
+    for folder in ("state", "table/state"):
+        with StateStore(tmp_path / folder).locked():
+            write(tmp_path / folder, "runs/1/tables.parquet")
+            found = discover([str(tmp_path)])
+    assert [table.name for table in found.tables] == ["north.parquet", "table"]
+    assert [problem.where for problem in found.problems if "state folder" in problem.because] == ["state", "table/state"]
+    assert found.tables[1].unexplained == ("state/",)
+    write(tmp_path, "no state/runs/part-0.parquet", "no state/key")
+    assert len(discover([str(tmp_path)]).tables) == 3
 
 
 def test_a_very_deep_lake_is_walked(tmp_path: Path) -> None:

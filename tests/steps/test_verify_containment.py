@@ -15,7 +15,7 @@ from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
 from r2d2.steps import verify_containment as verify_module
 from r2d2.steps.chains import Chains, needed_edges, strong_components
-from r2d2.steps.verify_containment import Pair, verify_containment
+from r2d2.steps.verify_containment import Pair, drop_unreadable, verify_containment
 
 SCHEMA = Schema((Column(("x",), "int64"),))
 
@@ -108,6 +108,12 @@ def test_a_table_that_cannot_be_read_has_no_proven_edge(lake: tuple[Bags, list[P
         assert content.missing(parent, child)[0] == 0
         assert child not in broken or content.bags[child].total() == 0
         assert parent not in broken or content.bags[child].total() == 0
+    left = drop_unreadable(result, {result.tables[number] for number in broken})
+    stand = list(zip(left.standing.parents, left.standing.children, strict=True))
+    before = list(zip(result.standing.parents, result.standing.children, strict=True))
+    assert stand == [pair for pair in before if broken.isdisjoint(pair)]
+    unread = "unreadable"
+    assert left.dropped.get(unread, 0) - result.dropped.get(unread, 0) == len(before) - len(stand)
 
 
 @settings(max_examples=600)

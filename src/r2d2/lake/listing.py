@@ -15,6 +15,7 @@ from r2d2.lake.recognise import (
     format_by_name,
     is_bookkeeping,
     is_hidden,
+    is_state_folder,
     looks_like_a_part,
     marks_a_table,
     table_format,
@@ -76,6 +77,11 @@ class Folder:
     def is_marked(self) -> bool:
         """Whether a writer left word that this folder is one table."""
         return any(file.format == BOOKKEEPING and marks_a_table(file.name) for file in self.files)
+
+    @property
+    def is_state(self) -> bool:
+        """Whether this is a state folder of ours."""
+        return is_state_folder([file.name for file in self.files], self.folders)
 
     @property
     def data_names(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from fnmatch import fnmatchcase
 
 PARQUET = "parquet"
@@ -97,6 +97,11 @@ def is_bookkeeping(name: str) -> bool:
 def marks_a_table(name: str) -> bool:
     """Whether a file of this name says that its folder was written as one table."""
     return any(fnmatchcase(name, pattern) for pattern in _MARKERS)
+
+
+def is_state_folder(file_names: Collection[str], folder_names: Collection[str]) -> bool:
+    """Whether a folder is where R2D2 keeps what it found out: Parquet files, but no data of the lake's."""
+    return "runs" in folder_names and {"format.json", "key"} <= set(file_names)
 
 
 def table_format(path: str, folder_names: Container[str]) -> str:

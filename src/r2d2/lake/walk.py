@@ -42,6 +42,10 @@ def _visit(
     if folder.error or folder.table_format:
         _refuse_folder(folder, above, found)
         return []
+    if folder.is_state:
+        found.notice(folder.name, "is a state folder of r2d2, no part of the lake")
+        _note(above, folder.path + "/")
+        return []
     partitioned = read_partitions(folder, listings.look)
     data = folder.data_names
     if partitioned.holds_rows or (partitioned.is_incomplete and data):

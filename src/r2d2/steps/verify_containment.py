@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from r2d2.model.graph import Check, ContainmentGraph, Edges
@@ -204,6 +205,17 @@ def _graph(
     )
 
 
+def drop_unreadable(graph: ContainmentGraph, unreadable: Collection[str]) -> ContainmentGraph:
+    """The graph without edges of tables that cannot be read, also where no row had to be read: no rows are in any."""
+    damaged = {number for number, name in enumerate(graph.tables) if name in unreadable} if unreadable else set()
+    rows = list(_rows(graph.standing)) if damaged else []
+    kept = [row for row in rows if damaged.isdisjoint(row[:2])]
+    if len(kept) == len(rows):
+        return graph
+    dropped = {**graph.dropped, "unreadable": graph.dropped.get("unreadable", 0) + len(rows) - len(kept)}
+    return replace(graph, standing=_columns(kept), dropped=dropped)
+
+
 def _edges(answered: Sequence[tuple[Pair, Answer]]) -> Edges:
     return Edges(
         parents=array("I", [pair[0] for pair, _ in answered]),
@@ -219,6 +231,10 @@ def _joined(one: Edges, other: Edges) -> Edges:
     """Both, in order of parent and child."""
     rows = [*_rows(one), *_rows(other)]
     rows.sort()
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[tuple[int, ...]]) -> Edges:
     columns = list(zip(*rows, strict=True)) or [()] * 6
     return Edges(*(array(code, column) for code, column in zip("IIBqqI", columns, strict=True)))
 
