@@ -9,6 +9,7 @@ from dataclasses import replace
 from r2d2.errors import R2D2Error, UserError
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent, Table
+from r2d2.recovering import recover_lakes
 from r2d2.safety.doctor import BAD, doctor
 from r2d2.safety.files import Files, refuse_remote
 from r2d2.safety.lake import posix_files, read_registry
@@ -18,6 +19,7 @@ from r2d2.safety.plan import TableSeen
 
 def with_absent(scan: Scan) -> Scan:
     """The scan with what is true now of deleted tables; where that cannot be told, with what was known then."""
+    recover_lakes(scan.roots)
     try:
         return replace(scan, absent=absent_tables(scan))
     except R2D2Error:  # a damaged journal, say: `update`, `status` and `doctor` name it, showing a graph goes on

@@ -23,6 +23,7 @@ from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Table
 from r2d2.pipeline import Progress, run, silent
+from r2d2.recovering import recover_lakes
 from r2d2.report.edges import EdgeTable, standing_edges
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, MissingRow, explain, find_table
@@ -149,6 +150,7 @@ def scan_lake(
     Fewer *hash_bits* make different rows look equal: for tests of what stands behind the hash.
     """
     store = StateStore(settings.state)
+    recover_lakes(roots)
     with store.locked(), LazySession(settings, spark) as session:
         known = store.load_if_any()
         kept = kept_hashes(store, settings, writing=True, reading=False)  # a scan begins from scratch
@@ -196,6 +198,7 @@ def update_lake(
     store.newest  # noqa: B018 - an error if there is no scan, before anything is written
     with store.locked(), LazySession(settings, spark) as session:
         old = store.load()
+        recover_lakes(old.roots)
         settings = as_scanned(settings, old)
         kept = kept_hashes(store, settings, writing=True)
         tools = lake_tools(session, store.key(), shown=progress is not silent, at_hand=FILES_AT_HAND, kept=kept)

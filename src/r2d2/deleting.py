@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +14,23 @@ from r2d2.absent import lake_root, with_absent
 from r2d2.engine.questions import Compared
 from r2d2.engine.session import LazySession
 from r2d2.engine.spark_rebuilder import SparkRebuilder
-from r2d2.errors import R2D2Error, UserError
+from r2d2.errors import R2D2Error, StateError, UserError
 from r2d2.model.scan import Scan
 from r2d2.plan_file import Draft, PastDeletions, Told, content_of, draft_plan, past_deletions
 from r2d2.planning import Planned, plan_lake
 from r2d2.recipe_book import recipes_for
+from r2d2.recovering import recover_files
 from r2d2.safety import apply as applying
 from r2d2.safety import doctor as doctoring
 from r2d2.safety import drill as drilling
 from r2d2.safety import purge as purging
 from r2d2.safety import restore as restoring
 from r2d2.safety import status as standing
+from r2d2.safety.check_tables import Objection, objections
+from r2d2.safety.find import deleted
 from r2d2.safety.guards import check_plan, number_to_type
 from r2d2.safety.lake import Clock, Lake, posix_files, read_registry
-from r2d2.safety.operations import explain
+from r2d2.safety.operations import CheckTables, Commit, MoveAside, Operation, VerifyAside, explain
 from r2d2.safety.paths import SAFETY
 from r2d2.safety.plan import Content, Plan, read_plan, write_plan
 from r2d2.safety.posix import PosixFiles
@@ -52,18 +57,20 @@ class ByValues:
     def __init__(self, rebuilder: SparkRebuilder, told: Told = quiet) -> None:
         self._rebuilder = rebuilder
         self._told = told
-        self._verified = 0
         self._rebuilt = 0
+        self._expected = 0
+
+    def expect(self, tables: int) -> None:
+        """So many are to be rebuilt, unless their copies are whole."""
+        self._expected = tables
 
     def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
         """Run each recipe on its parent and compare with the child."""
-        self._told("comparing values", self._verified, 0)
-        self._verified += len(asked)
         return [_comparison(one) for one in self._rebuilder.verify_many(asked)]
 
     def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
         """Write what each recipe makes of its parent."""
-        self._told("rebuilding", self._rebuilt, 0)
+        self._told("rebuilding", self._rebuilt, self._expected)
         self._rebuilt += len(asked)
         return list(self._rebuilder.rebuild_many(asked))
 
@@ -103,9 +110,23 @@ def opened(
         yield Opened(lake, ByValues(SparkRebuilder(session), told), recovered)
 
 
+@contextmanager
+def _opened_if_touched(root: str, settings: Settings, *, spark: SparkSession | None, told: Told) -> Iterator[Opened]:
+    if _is_untouched(root):
+        raise UserError(f"nothing was ever deleted in {root}", hint="--lake DIR names the lake's folder")
+    with opened(root, settings, spark=spark, told=told) as here:
+        yield here
+
+
 def root_of(settings: Settings, given: str = "") -> str:
     """The lake's folder: as given, or that of the newest scan in the state."""
-    return given or lake_root(StateStore(settings.state).load())
+    if given:
+        return given
+    try:
+        return lake_root(StateStore(settings.state).load())
+    except StateError as error:
+        hint = "--lake DIR names the lake's folder, --state DIR a folder with a scan of it"
+        raise StateError(str(error.args[0]), hint=hint) from error
 
 
 def make_plan(
@@ -154,11 +175,19 @@ class Preview:
     plan: Plan
     steps: tuple[str, ...]
     number_to_type: int | None
-    refused: str  # '' if nothing that can be seen without touching anything speaks against it
+    refused: str  # why the whole plan would be refused; '' if nothing that can be seen now speaks against it
+    objections: tuple[Objection, ...] = ()  # table by table, if they were looked at
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether applying it now would do nothing."""
+        return bool(self.refused or self.objections)
 
 
-def preview(path: str, *, approved_by: str, typed: int | None, empty_too: bool) -> Preview:
-    """Read a plan and look at it, without lock, without changing anything."""
+def preview(
+    path: str, settings: Settings, *, approved_by: str, typed: int | None, empty_too: bool, with_tables: bool
+) -> Preview:
+    """Read a plan and look at it, without lock, changing nothing; *with_tables* also at every byte of its tables."""
     plan = read_plan(path)
     with posix_files(plan.lake_root) as files:
         try:
@@ -168,7 +197,9 @@ def preview(path: str, *, approved_by: str, typed: int | None, empty_too: bool) 
             check_plan(plan, registry, lake_root=files.root, approved_by=approved_by, typed=asked, empty_too=empty_too)
         except (Refused, JournalDamaged) as error:
             return Preview(plan, explain(plan), number_to_type(plan), str(error.args[0]))
-    return Preview(plan, explain(plan), number, "")
+        quiet_seconds, now = settings.quiet_period, time.time()
+        found = objections(files, registry, plan, now=now, quiet_seconds=quiet_seconds) if with_tables else ()
+    return Preview(plan, explain(plan), number, "", found)
 
 
 def apply_plan(
@@ -181,22 +212,47 @@ def apply_plan(
     clock: Clock | None = None,
 ) -> tuple[tuple[Recovered, ...], tuple[applying.Applied, ...]]:
     """Apply a plan to its lake."""
-    with opened(plan.lake_root, settings, spark=spark, told=_of(told, len(plan.entries)), clock=clock) as here:
+    counted = Counter[type[Operation]]()
+
+    def progress(operation: Operation) -> None:
+        if type(operation) in _SAID:
+            told(_SAID[type(operation)], counted[type(operation)], len(plan.entries))
+            counted[type(operation)] += len(operation.tables) if isinstance(operation, VerifyAside) else 1
+
+    with opened(plan.lake_root, settings, spark=spark, clock=clock) as here:
         done = applying.apply(
-            here.lake, plan, rebuilder=here.rebuilder, approval=approval, quiet_seconds=settings.quiet_period
+            here.lake,
+            plan,
+            rebuilder=here.rebuilder,
+            approval=approval,
+            quiet_seconds=settings.quiet_period,
+            progress=progress,
         )
         return here.recovered, done
 
 
-def _of(told: Told, total: int) -> Told:
-    return lambda what, done, _: told(what, done, total)
+_SAID: dict[type[Operation], str] = {
+    CheckTables: "checking every byte",
+    MoveAside: "moving to quarantine",
+    VerifyAside: "comparing values",
+    Commit: "recording",
+}
+
+
+def _is_untouched(root: str) -> bool:
+    """Whether nothing was ever deleted there: then nothing is to be done, and no folder to be left behind."""
+    with posix_files(root) as files:
+        return files.stat(SAFETY) is None
 
 
 def drill_tables(
     root: str, settings: Settings, tables: Sequence[str], *, spark: SparkSession | None = None, told: Told = quiet
 ) -> tuple[tuple[Recovered, ...], tuple[drilling.Drill, ...]]:
     """Rebuild deleted tables on trial: these, or all."""
-    with opened(root, settings, spark=spark, told=told) as here:
+    if not tables and _is_untouched(root):
+        return (), ()
+    with _opened_if_touched(root, settings, spark=spark, told=told) as here:
+        here.rebuilder.expect(len(tables) or len(deleted(here.lake.registry)))
         return here.recovered, drilling.drill(here.lake, rebuilder=here.rebuilder, tables=tables or None)
 
 
@@ -204,6 +260,8 @@ def purge_tables(
     root: str, settings: Settings, *, clock: Clock | None = None
 ) -> tuple[tuple[Recovered, ...], tuple[purging.Purge, ...]]:
     """Free the space of tables in quarantine whose time is over and that can be rebuilt."""
+    if _is_untouched(root):
+        return (), ()
     with opened(root, settings, clock=clock) as here:
         return here.recovered, purging.purge(here.lake, retention_seconds=settings.retention * DAY_SECONDS)
 
@@ -218,11 +276,21 @@ def restore_tables(
     told: Told = quiet,
 ) -> tuple[tuple[Recovered, ...], tuple[restoring.Restore, ...]]:
     """Bring deleted tables back: these, or all (None); with *to*, copies into another folder."""
-    with opened(root, settings, spark=spark, told=told) as here:
+    with _opened_if_touched(root, settings, spark=spark, told=told) as here:
+        here.rebuilder.expect(len(tables or deleted(here.lake.registry)))
         if not to:
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables)
-        with posix_files(to) as there:
+        with posix_files(_made(to)) as there:
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables, to=there)
+
+
+def _made(folder: str) -> str:
+    """The folder, which is made if it is not there."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be made ({error.strerror})", hint="give another folder with --to") from error
+    return folder
 
 
 def status_of(root: str, settings: Settings) -> tuple[tuple[Recovered, ...], standing.Status]:
@@ -253,9 +321,6 @@ def _after_recovery(root: str, look: Callable[[PosixFiles], Any]) -> tuple[tuple
     with posix_files(root) as files:
         recovered: tuple[Recovered, ...] = ()
         if files.stat(SAFETY) is not None:
-            try:
-                with open_lake(files) as (_, recovered):
-                    pass
-            except (Busy, JournalDamaged):  # whoever looks is told by what they look at
-                pass
+            with suppress(Busy, JournalDamaged):  # whoever looks is told by what they look at
+                recovered = recover_files(files)
         return recovered, look(files)

@@ -171,7 +171,7 @@ class _Drafts:
 def _refuse_changed(table: Table, seen: TableSeen) -> None:
     """What is planned must be what was scanned."""
     if not is_as_seen(table, seen):
-        raise Refused("it has changed since the scan", hint="scan the lake again first")
+        raise Refused(f"{table.name!r} has changed since the scan", hint="run `r2d2 update` first")
 
 
 def _partition_types(table: Table, profile: TableProfile, fold_case: bool) -> dict[str, str]:

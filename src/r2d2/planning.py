@@ -147,9 +147,9 @@ class _Guards:
         days = days_untouched(table, now_ns=self._now_ns)
         if days < self._settings.min_age:
             must = f"must be left alone for {self._settings.min_age:g}"
-            yield f"it was written to {max(days, 0):.1f} days ago, and {must}"
+            yield f"it was written to {max(days, 0):.1f} days ago, and {must} (--min-age)"
         if self._scan.profiles[number].rows == 0 and not self._settings.plan_empty:
-            yield "it is empty"
+            yield "it is empty (--plan-empty takes such tables, too)"
 
     def _entangled(self, table: Table) -> Iterator[str]:
         """What lies in the way of deleting the files of this table and of no other (HAZARDS 1, 8)."""

@@ -17,7 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.safety.plan import parse_plan, plan_bytes, seal
+from r2d2.safety.lake import hold, posix_files
+from r2d2.safety.moving import in_quarantine
+from r2d2.safety.paths import slot_of
+from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, seal
+from r2d2.safety.records import MoveIntended
 from r2d2.synthetic.canonical import canonical_values
 from tests.cli.conftest import Command
 
@@ -176,8 +180,9 @@ def test_tables_go_and_come_back_from_quarantine_and_by_recipe_with_every_row_an
     ]
     before = {name: (rows_of(lake.table(name)), schema_of(lake.table(name))) for name in CHILDREN}
     listed = sorted(os.walk(lake.path))
-    shown = r2d2("apply", "--state", lake.state, out, "--dry-run", "--json", "--empty-too")
+    shown = r2d2("apply", "--state", lake.state, out, "--dry-run", "--json", "--empty-too", *AT_ONCE)
     assert shown.code == 0 and json.loads(shown.out)["type_to_confirm"] == len(CHILDREN)
+    assert sorted(os.walk(lake.path)) == listed
     refused = r2d2("apply", "--state", lake.state, out, "--empty-too", *AT_ONCE)
     assert refused.code == 2 and f"--yes-delete {len(CHILDREN)}" in refused.err
     assert [found for found in sorted(os.walk(lake.path)) if ".r2d2-safety" not in found[0]] == without_safety(listed)
@@ -246,7 +251,7 @@ def test_a_plan_that_is_stale_edited_or_of_changed_tables_is_refused_and_nothing
     edited.write_text(json.dumps(content | {"lake_tables": 1000}))
     assert "changed after it was made" in apply(r2d2, small, edited).err
     recent = r2d2("apply", "--state", small.state, out, "--yes-delete", "2")
-    assert recent.code == 2 and "written to less than 3600 seconds ago" in recent.err
+    assert recent.code == 2 and "written to less than 3,600 seconds ago" in recent.err
     assert r2d2("plan", "--state", small.state, "--out", out, *PLAN).code == 2  # it is not replaced
     original = small.table("one.parquet").read_bytes()
     damaged = bytearray(original)
@@ -260,8 +265,83 @@ def test_a_plan_that_is_stale_edited_or_of_changed_tables_is_refused_and_nothing
     small.table("one.parquet").write_bytes(original)
     assert "was written anew" in apply(r2d2, small, out).err
     _, told = plan(r2d2, small, "b.json")
-    assert told["left_out"] == [{"table": "one.parquet", "because": "it has changed since the scan"}]
+    assert told["left_out"] == [{"table": "one.parquet", "because": "'one.parquet' has changed since the scan"}]
     assert r2d2("status", "--state", small.state).code == 0
+
+
+def test_a_dry_run_names_every_table_that_would_be_refused(r2d2: Command, small: Lake) -> None:
+    out, _ = plan(r2d2, small)
+    listed = sorted(os.walk(small.path))
+    asked = ("apply", "--state", small.state, out, "--dry-run", "--yes-delete", "2")
+    recent = r2d2(*asked, "--json")
+    told = json.loads(recent.out)
+    assert (recent.code, told["refused"]) == (1, "")
+    assert [one["table"] for one in told["objections"]] == ["one.parquet", "two.parquet"]
+    assert all("3,600 seconds ago" in one["because"] for one in told["objections"])
+    assert all("--quiet-period" in one["hint"] for one in told["objections"])
+    assert r2d2(*asked, "--json", *AT_ONCE).code == 0
+    (small.table("big") / "new.parquet").write_bytes(small.table("one.parquet").read_bytes())
+    shown = r2d2(*asked, *AT_ONCE)
+    assert shown.code == 1 and "no part of it" in shown.out and "Nothing was touched" in shown.out
+    (small.table("big") / "new.parquet").unlink()
+    assert sorted(os.walk(small.path)) == listed
+
+
+def test_where_nothing_was_deleted_nothing_is_left_behind(r2d2: Command, tmp_path: Path) -> None:
+    assert r2d2("drill", "--lake", tmp_path).code == 0
+    assert r2d2("purge", "--lake", tmp_path).code == 0
+    for command in (("drill", "one"), ("restore", "one"), ("restore", "--all")):
+        refused = r2d2(*command, "--lake", tmp_path)
+        assert refused.code == 2 and "nothing was ever deleted" in refused.err and "--lake" in refused.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_copies_go_to_a_folder_that_is_made_but_not_into_the_lake_itself(r2d2: Command, small: Lake) -> None:
+    out, _ = plan(r2d2, small)
+    before = rows_of(small.table("one.parquet"))
+    assert apply(r2d2, small, out).code == 0
+    refused = r2d2("restore", "--state", small.state, "one.parquet", "--to", small.path)
+    assert refused.code == 2 and "is the lake itself" in refused.err
+    there = small.state.parent / "deep" / "er"
+    assert r2d2("restore", "--state", small.state, "one.parquet", "--to", there).code == 0
+    assert rows_of(there / "one.parquet") == before
+    file = small.state.parent / "file"
+    file.write_text("")
+    assert r2d2("restore", "--state", small.state, "--all", "--to", file).code == 2
+
+
+def test_status_shows_what_is_deleted_and_counts_what_is_back(r2d2: Command, small: Lake) -> None:
+    out, _ = plan(r2d2, small)
+    assert apply(r2d2, small, out).code == 0
+    assert r2d2("restore", "--state", small.state, "one.parquet").code == 0
+    assert r2d2("drill", "--state", small.state).code == 0
+    shown = r2d2("status", "--state", small.state).out
+    assert "one.parquet" not in shown and "two.parquet" in shown and "1 restored" in shown and "exact" in shown
+    assert "1 deleted table is rebuilt from it" in shown and "wrong" not in shown
+    part = small.table("big") / "part-0.parquet"
+    part.write_bytes(part.read_bytes() + b"x")
+    assert r2d2("drill", "--state", small.state).code == 1
+    shown = r2d2("status", "--state", small.state).out
+    assert "failed" in shown and "2 things are wrong" in shown
+    assert json.loads(r2d2("status", "--state", small.state, "--json").out)["wrong"] == 2
+
+
+@pytest.mark.parametrize("command", ["edges", "update", "scan", "plan", "find"])
+def test_every_command_first_brings_back_what_a_crash_left_half_way(
+    r2d2: Command, small: Lake, command: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    out, _ = plan(r2d2, small)
+    entry = read_plan(str(out)).entries[0]
+    with posix_files(str(small.path)) as files, hold(files) as lake:
+        slot = slot_of("20260101T000000Z-000000000000", entry.child.location)
+        lake.write(MoveIntended(slot, "20260101T000000Z-000000000000", entry, lake.now()))
+        files.move(entry.child.location, in_quarantine(slot))
+    assert not small.table("one.parquet").exists()
+    more = {"scan": [small.path], "find": [small.table("two.parquet")]}.get(command, [])
+    done = r2d2(command, *more, "--state", small.state, "--json")
+    assert done.code == int(command == "find"), done.err
+    assert small.table("one.parquet").exists() and "recovered one.parquet: the deletion was undone" in caplog.text
+    assert "deleted, can be" not in done.out
 
 
 def test_a_parent_that_changes_after_the_deletion_is_noticed_and_nothing_wrong_is_restored(

@@ -313,7 +313,10 @@ def test_a_state_folder_in_the_lake_is_no_part_of_it(tmp_path: Path) -> None:
             write(tmp_path / folder, "runs/1/tables.parquet")
             found = discover([str(tmp_path)])
     assert [table.name for table in found.tables] == ["north.parquet", "table"]
-    assert [problem.where for problem in found.problems if "state folder" in problem.because] == ["state", "table/state"]
+    assert [problem.where for problem in found.problems if "state folder" in problem.because] == [
+        "state",
+        "table/state",
+    ]
     assert found.tables[1].unexplained == ("state/",)
     write(tmp_path, "no state/runs/part-0.parquet", "no state/key")
     assert len(discover([str(tmp_path)]).tables) == 4  # what is only named like it is data

@@ -242,7 +242,7 @@ def a_parent_in_use_under_another_name() -> bool:
     alias, top = (tables.see_table(world.files, name, name) for name in ("alias", "top"))
     entry = replace(world.plan.entries[0], child=alias, parent=top)
     with pytest.MonkeyPatch.context() as patch:  # a bind mount: another name without another link
-        patch.setattr("r2d2.safety.apply.refuse_hard_links", lambda child, look: None)
+        patch.setattr("r2d2.safety.check_tables.refuse_hard_links", lambda child, look: None)
         return is_deleted(world, resealed(world, plan_id="second", entries=(entry,)))
 
 
@@ -423,6 +423,14 @@ def a_copy_into_the_safety_folder() -> bool:
     return False
 
 
+def a_copy_to_its_own_place() -> bool:
+    world = memory_world(["a/small"])
+    world.apply()
+    with suppress(Refused):
+        return all(one.is_restored for one in world.restore(to=world.files))
+    return False
+
+
 def a_table_that_recovery_left_alone() -> bool:
     world = memory_world(["a/small"])
     with suppress(R2D2Error):
@@ -516,6 +524,7 @@ GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_drifted_parent": a_purge_after_the_parent_changed,
     "refuse_occupied": a_table_whose_place_is_taken,
     "refuse_inside_safety": a_copy_into_the_safety_folder,
+    "refuse_the_lake_itself": a_copy_to_its_own_place,
     "refuse_unsettled": a_table_that_recovery_left_alone,
     "refuse_damage": a_journal_damaged_in_the_middle,
     "refuse_impossible": a_record_that_cannot_be,

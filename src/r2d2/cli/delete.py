@@ -66,10 +66,12 @@ def apply(
 
     approved_by = approved_by or _user()
     settings = settings_from(given)
-    seen = deleting.preview(plan, approved_by=approved_by, typed=typed, empty_too=empty_too)
+    seen = deleting.preview(
+        plan, settings, approved_by=approved_by, typed=typed, empty_too=empty_too, with_tables=dry_run
+    )
     if dry_run:
         show_preview(seen, as_json=as_json)
-        return int(bool(seen.refused))
+        return int(seen.is_refused)
     if typed is None and seen.number_to_type is not None and not seen.refused:
         typed = _ask(seen.number_to_type, seen.plan.lake_tables)
     with _interruptible(), working(quiet=quiet or as_json) as told:
@@ -163,13 +165,16 @@ def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     from r2d2 import deleting
     from r2d2.cli.show_delete import show_status
     from r2d2.prices import load_prices
+    from r2d2.safety.doctor import BAD
     from r2d2.saved import saved_so_far
 
     settings, now = settings_from(given), time.time()
-    recovered, found = deleting.status_of(deleting.root_of(settings, lake), settings)
+    root = deleting.root_of(settings, lake)
+    recovered, found = deleting.status_of(root, settings)
+    wrong = sum(finding.severity == BAD for finding in deleting.doctor_of(root, deep=False)[1])
     prices = load_prices(settings.prices)
     saved = saved_so_far(found.tables, prices=prices, maintenance_per_week=settings.maintenance_per_week, now=now)
-    show_status(recovered, found, saved, now=now, as_json=as_json)
+    show_status(recovered, found, saved, wrong=wrong, now=now, as_json=as_json)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ def preview_as_dict(seen: Preview) -> dict[str, Any]:
         **plan_as_dict(seen.plan),
         "type_to_confirm": seen.number_to_type,
         "refused": seen.refused,
+        "objections": [asdict(one) for one in seen.objections],
         "steps": list(seen.steps),
     }
 
@@ -61,7 +63,12 @@ def show_preview(seen: Preview, *, as_json: bool) -> None:
     if seen.refused:
         out.print(f"[red]it would be refused:[/] {plain(seen.refused)}")
     elif seen.number_to_type is not None:
-        out.print(f"It takes a large share of the lake: {seen.number_to_type:,} has to be typed back (--yes-delete).")
+        number = seen.number_to_type
+        out.print(
+            f"It takes a large share of the lake: {number:,} has to be typed back, or given as --yes-delete {number}."
+        )
+    against = [(one.table, one.because, one.hint) for one in seen.objections]
+    _show_rows("It would be refused now, as a whole", ("table", "because", "what helps"), against)
     out.print("Nothing was touched.")
 
 
@@ -124,45 +131,66 @@ def show_restored(recovered: Sequence[Recovered], done: Sequence[Restore], *, as
     console().print(f"[bold]{len(back):,} of {len(done):,} tables restored[/]")
 
 
-def show_status(recovered: Sequence[Recovered], found: Status, saved: Saved, *, now: float, as_json: bool) -> None:
+def show_status(
+    recovered: Sequence[Recovered], found: Status, saved: Saved, *, wrong: int, now: float, as_json: bool
+) -> None:
     """The whole lake."""
     if as_json:
         pins = [{"table": table, "deleted_tables": count} for table, count in found.pins]
         rest = {name: value for name, value in asdict(found).items() if name not in ("tables", "pins")}
-        print_json(as_dict(recovered, found.tables, pins=pins, saved=asdict(saved) | {"total": saved.total}, **rest))
+        money_saved = asdict(saved) | {"total": saved.total}
+        print_json(as_dict(recovered, found.tables, pins=pins, saved=money_saved, wrong=wrong, **rest))
         return
     _show_recovered(recovered)
     if not found.tables:
         console().print("nothing was deleted here; `r2d2 plan --out plan.json` and `r2d2 apply plan.json` do that")
         return
+    away = [table for table in found.tables if table.place != "lake"]
     columns = ("table", "where", "since", "size", "rebuilt from", "last drill")
-    _show_rows("Deleted by plans", columns, [_status_row(table, now) for table in found.tables], right=("size",))
+    _show_rows("Deleted", columns, [_status_row(table, now) for table in away], right=("size",))
+    if back := Counter(table.state for table in found.tables if table.place == "lake"):
+        says = ", ".join(f"{count:,} {state}" for state, count in sorted(back.items()))
+        console().print(f"in the lake again: {says}; --json names them")
     for table, count in found.pins[:_MOST_LINES]:
-        console().print(f"{plain(table)} must stay as it is: {count:,} deleted tables are rebuilt from it")
+        console().print(f"{plain(table)} must stay as it is: {_tables(count)} rebuilt from it")
     held = f"; the lake is in use by {plain(found.held_by)}" if found.held_by else ""
     console().print(
         f"[bold]{bytes_for_people(found.quarantined_bytes)} in quarantine[/], {bytes_for_people(found.purged_bytes)} "
-        f"purged, {found.plans:,} plans applied{held}"
+        f"purged, {found.plans:,} plan{'' if found.plans == 1 else 's'} applied{held}"
     )
     parts = (money(part, saved.currency) for part in (saved.storage, saved.maintenance, saved.rebuilds, saved.total))
     console().print(
         "So far: storage {} + maintenance {} − rebuilds {} = [bold]{} saved[/]; ".format(*parts)
         + f"privacy requests read {saved.rows_not_scanned:,} rows and {bytes_for_people(saved.bytes_not_scanned)} less"
     )
+    if wrong:
+        console().print(f"[red]{_things_wrong(wrong)}[/]: `r2d2 doctor` says what")
 
 
 def _status_row(table: TableStatus, now: float) -> tuple[str, ...]:
-    drill = (
-        f"exact, {table.drill_seconds:,.1f} s" if table.drill_seconds is not None else f"none of {table.drills} exact"
-    )
     return (
         table.table,
         _where(table, now),
         _day(table.since),
         bytes_for_people(table.size_bytes),
         table.parent,
-        drill if table.drills else "never",
+        _drilled(table),
     )
+
+
+def _things_wrong(count: int) -> str:
+    return "1 thing is wrong" if count == 1 else f"{count:,} things are wrong"
+
+
+def _tables(count: int) -> str:
+    return "1 deleted table is" if count == 1 else f"{count:,} deleted tables are"
+
+
+def _drilled(table: TableStatus) -> str:
+    """How the last drill went, for people."""
+    if table.drill_seconds is not None:
+        return f"exact, {table.drill_seconds:,.1f} s"
+    return f"failed: {table.drill_failed}" if table.drills else "never"
 
 
 def _where(table: TableStatus, now: float) -> str:
@@ -192,7 +220,7 @@ def show_findings(recovered: Sequence[Recovered], found: Sequence[Finding], *, a
         mark = "[red]wrong[/]" if one.severity == BAD else "[yellow]note[/]"
         about = f"{plain(repr(one.table))}: " if one.table else ""
         console().print(f"{mark} {about}{plain(one.because)}" + (f" — {plain(one.hint)}" if one.hint else ""))
-    console().print(f"[bold]{f'{len(bad):,} things are wrong' if bad else 'nothing is wrong'}[/]")
+    console().print(f"[bold]{_things_wrong(len(bad)) if bad else 'nothing is wrong'}[/]")
 
 
 def _show_recovered(recovered: Sequence[Recovered]) -> None:

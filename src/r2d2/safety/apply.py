@@ -6,10 +6,12 @@ Tables go in batches: all of one are moved aside, verified together, and then co
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
+from r2d2.safety.batches import shares
+from r2d2.safety.check_tables import TableChecks
 from r2d2.safety.files import Files
 from r2d2.safety.guards import check_plan
 from r2d2.safety.lake import Lake
@@ -24,12 +26,11 @@ from r2d2.safety.operations import (
     VerifyAside,
     operations,
 )
-from r2d2.safety.paths import QUARANTINE, join
 from r2d2.safety.plan import Content, Entry, Plan, TableSeen
 from r2d2.safety.rebuilder import Comparison, Rebuilder, Verify
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
 from r2d2.safety.recovery import undo_move
-from r2d2.safety.refused import Changed, JournalStopped, Refused
+from r2d2.safety.refused import Changed, JournalStopped, in_one_line
 from r2d2.safety.registry import State
 from r2d2.safety.tables import (
     Examined,
@@ -37,13 +38,8 @@ from r2d2.safety.tables import (
     examine,
     look_at,
     placed,
-    refuse_hard_links,
     refuse_moving_target,
-    refuse_other_device,
-    refuse_pinned_files,
-    refuse_recent,
     refuse_rewritten,
-    refuse_shared_files,
     refuse_unexplained,
 )
 from r2d2.safety.trials import ask, each
@@ -80,8 +76,7 @@ class Run:
     quiet_seconds: float
     outcomes: dict[str, Applied] = field(default_factory=dict)
     verified: dict[str, Verified] = field(default_factory=dict)
-    parents: Examined | None = None
-    pinned: dict[tuple[int, int], str] | None = None
+    checks: TableChecks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,8 @@ def perform(run: Run, operation: Operation) -> None:
     if isinstance(operation, CheckPlan):
         _check_plan(run, operation.plan)
     elif isinstance(operation, CheckTables):
-        _check_tables(run, operation.entry)
+        run.checks = run.checks or TableChecks(run.lake.files, run.lake.registry)
+        run.checks.check(operation.entry, now=run.lake.clock.now(), quiet_seconds=run.quiet_seconds)
     elif isinstance(operation, UsePlan):
         _use_plan(run, operation.plan)
     elif isinstance(operation, VerifyAside):
@@ -160,7 +156,7 @@ def _perform_on_table(run: Run, operation: MoveAside | Commit) -> None:
 
 
 def _put_back(run: Run, entry: Entry, name: str, error: BaseException) -> None:
-    slot, because = run.lake.registry.slots.get(name), str(error)
+    slot, because = run.lake.registry.slots.get(name), in_one_line(error)
     left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
     run.outcomes[name] = Applied(entry.child.name, name, False, left or because)
 
@@ -181,39 +177,6 @@ def _check_plan(run: Run, plan: Plan) -> None:
         typed=approval.typed,
         empty_too=approval.empty_too,
     )
-
-
-def _check_tables(run: Run, entry: Entry) -> None:
-    files, now = run.lake.files, run.lake.clock.now()
-    child = examine(files, entry.child, entry.child.location, alone=True)
-    run.parents = run.parents or Examined(files, alone=True)
-    parent = run.parents.look(entry.parent)
-    refuse_shared_files(entry.child, child, entry.parent, parent)
-    refuse_hard_links(entry.child, child)
-    refuse_other_device(entry.child, child, _device(run))
-    refuse_pinned_files(entry.child, child, _pinned(run))
-    for table, look in ((entry.child, child), (entry.parent, parent)):
-        refuse_rewritten(table, look)
-        refuse_recent(table, look, now=now, quiet_seconds=run.quiet_seconds)
-
-
-def _device(run: Run) -> int:
-    quarantine = run.lake.files.stat(QUARANTINE)
-    if quarantine is None:
-        raise Refused("the quarantine folder is gone", hint="leave the safety folder alone while a command runs")
-    return quarantine.device
-
-
-def _pinned(run: Run) -> Mapping[tuple[int, int], str]:
-    """The files, as they are now, of all parents in use; looked up once."""
-    if run.pinned is None:
-        run.pinned = {}
-        for slot in run.lake.registry.active:
-            for file in slot.entry.parent.files:
-                found = run.lake.files.stat(join(slot.entry.parent.location, file.path))
-                if found is not None:
-                    run.pinned[found.device, found.inode] = slot.entry.child.name
-    return run.pinned
 
 
 def _use_plan(run: Run, plan: Plan) -> None:
@@ -250,8 +213,10 @@ def _verify_aside(run: Run, operation: VerifyAside) -> None:
         child = look_at(files, one.entry.child, in_quarantine(one.slot))
         one.before = child, look_at(files, one.entry.parent, one.entry.parent.location)
 
+    share = dict(zip((one.slot for one in batch), shares([one.entry for one in batch]), strict=True))
+
     def take(one: Aside, compared: Comparison) -> None:
-        seconds = (clock.tick() - started) / len(batch)  # its share
+        seconds = (clock.tick() - started) * share[one.slot]
         run.verified[one.slot] = _verified(files, one, compared, parents, seconds)
 
     each(batch, look)
@@ -309,7 +274,7 @@ def _commit(run: Run, operation: Commit) -> None:
     try:  # once more after the record: a writer who came before the record is seen now at the latest
         _look_again(run, operation, verified)
     except Changed as error:
-        run.lake.write(CommitWithdrawn(operation.slot, str(error), run.lake.now()))
+        run.lake.write(CommitWithdrawn(operation.slot, in_one_line(error), run.lake.now()))
         raise
     run.outcomes[operation.slot] = Applied(operation.entry.child.name, operation.slot, True, "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from r2d2.safety.plan import Entry
@@ -35,3 +35,9 @@ def batches(
         size += more
     if batch:
         yield tuple(batch)
+
+
+def shares(entries: Sequence[Entry]) -> list[float]:
+    """What part of a batch's work each table is, by the bytes that are read and written for it."""
+    sizes = [entry.child.size_bytes + entry.parent.size_bytes for entry in entries]
+    return [size / sum(sizes) for size in sizes]

@@ -67,7 +67,7 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
 def _decode_dataclass(kind: Any, value: Any, where: str) -> Any:
     hints = _hints(kind)
     if type(value) is not dict or value.keys() != hints.keys():
-        raise Malformed(f"{where} has not the fields {', '.join(hints)}")
+        raise Malformed(f"{where} must have these fields and no others: {', '.join(hints)}")
     return kind(**{name: _decode(hint, value[name], f"{where}.{name}") for name, hint in hints.items()})
 
 

@@ -10,7 +10,7 @@ from r2d2.safety.journal import Told, read_journal
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.refused import Changed, JournalDamaged
-from r2d2.safety.registry import Registry, Slot, State
+from r2d2.safety.registry import SETTLED, Registry, Slot, State
 from r2d2.safety.tables import Examined, examine, look_at, refuse_unexplained, some
 
 BAD, NOTE = "bad", "note"
@@ -63,7 +63,7 @@ def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iter
         yield from _about_quarantined(files, slot, deep)
     if slot.state in (State.QUARANTINED, State.PURGING, State.PURGED):
         yield from _about_parent(files, slot, parents, deep)
-    if slot.state in (State.QUARANTINED, State.PURGED):
+    if slot.state in SETTLED:
         yield from _about_place(files, slot)
         yield from _about_drills(slot)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from r2d2.safety.batches import batches
+from r2d2.safety.batches import batches, shares
 from r2d2.safety.find import deleted, find_slot, refuse_unsettled
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_work, scrap
@@ -24,7 +24,7 @@ class Drill:
     table: str
     slot: str
     is_exact: bool
-    seconds: float  # of its rebuilding; its share, where several were rebuilt together
+    seconds: float  # of its rebuilding; its share by bytes, where several were rebuilt together
     because: str
 
 
@@ -59,11 +59,11 @@ def _drill(lake: Lake, slots: Sequence[Slot], by: Rebuilder) -> Iterator[Drill]:
     each(trials, find)
     started = lake.clock.tick()
     rebuild_all(lake.files, lake.files, trials, by)
-    seconds = (lake.clock.tick() - started) / len(trials)  # the share of each
+    seconds = lake.clock.tick() - started
     _compare([one for one in trials if one.child is not None], by)
-    for one in trials:
+    for one, share in zip(trials, shares([one.entry for one in trials]), strict=True):
         scrap(lake.files, one.folder)
-        because, took = ("", seconds) if one.error is None else (str(one.error.args[0]), 0.0)
+        because, took = ("", seconds * share) if one.error is None else (str(one.error.args[0]), 0.0)
         lake.write(Drilled(one.slot, because, took, lake.now()))
         yield Drill(one.entry.child.name, one.slot, not because, took, because)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from r2d2.safety.refused import Refused
-from r2d2.safety.registry import Registry, Slot, State
+from r2d2.safety.registry import SETTLED, Registry, Slot
 
 _SHORTEST_SLOT = 8
 
@@ -21,12 +21,12 @@ def find_slot(registry: Registry, table: str) -> Slot:
 
 def deleted(registry: Registry) -> tuple[Slot, ...]:
     """The tables that are out of the lake and settled: in quarantine or purged."""
-    return tuple(slot for slot in registry.active if slot.state in (State.QUARANTINED, State.PURGED))
+    return tuple(slot for slot in registry.active if slot.state in SETTLED)
 
 
 def refuse_unsettled(slot: Slot) -> None:
     """What recovery left alone is nobody's to touch."""
-    if slot.state not in (State.QUARANTINED, State.PURGED):
+    if slot.state not in SETTLED:
         raise Refused(
             f"{slot.entry.child.name!r} is {slot.state}, and recovery could not settle it", hint="run `r2d2 doctor`"
         )

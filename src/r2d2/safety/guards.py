@@ -74,8 +74,9 @@ def refuse_large(plan: Plan, typed: int | None) -> None:
     number = number_to_type(plan)
     if number is not None and typed != number:
         raise Refused(
-            f"the plan deletes {number} of {plan.lake_tables} tables, {plan.size_bytes} of {plan.lake_bytes} bytes",
-            hint=f"that is a large share of the lake; type {number} to confirm it",
+            f"the plan deletes {number:,} of {plan.lake_tables:,} tables, "
+            f"{plan.size_bytes:,} of {plan.lake_bytes:,} bytes: a large share of the lake",
+            hint=f"type {number} to confirm it, or give --yes-delete {number}",
         )
 
 
@@ -128,7 +129,7 @@ def refuse_pinned_child(entry: Entry, pins: Places) -> None:
 def refuse_empty(entry: Entry, empty_too: bool) -> None:
     """A table without rows is contained in everything; that says nothing (HAZARDS 12)."""
     if entry.expected.rows == 0 and not empty_too:
-        raise Refused(f"{entry.child.name!r} has no rows", hint="ask for empty tables if they are to go, too")
+        raise Refused(f"{entry.child.name!r} has no rows", hint="--empty-too lets tables without rows go, too")
 
 
 def refuse_unread(entry: Entry) -> None:

@@ -23,7 +23,7 @@ from r2d2.safety.moving import (
 from r2d2.safety.paths import WORK, is_slot
 from r2d2.safety.purging import settle_purge
 from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
-from r2d2.safety.refused import JournalStopped, Refused
+from r2d2.safety.refused import JournalStopped, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
 
 
@@ -55,7 +55,7 @@ def settle(lake: Lake, slot: Slot) -> Recovered | None:
     try:
         did, because = _settle(lake, slot)
     except Refused as error:
-        did, because = "", str(error)
+        did, because = "", in_one_line(error)
     return Recovered(slot.entry.child.name, did, because) if because else None
 
 

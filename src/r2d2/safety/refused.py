@@ -5,6 +5,13 @@ from __future__ import annotations
 from r2d2.errors import R2D2Error, UserError
 
 
+def in_one_line(error: BaseException) -> str:
+    """What went wrong and what would help, for a record or a cell."""
+    if isinstance(error, R2D2Error):
+        return f"{error.args[0]} — {error.hint}" if error.hint else str(error.args[0])
+    return str(error) or type(error).__name__
+
+
 class Refused(UserError):
     """A guard said no. What was asked was not done; what had been begun is undone or is undone by the next command."""
 

@@ -42,6 +42,8 @@ class State(StrEnum):
 
 PINNING = frozenset((State.MOVING, State.QUARANTINED, State.PURGING, State.PURGED, State.RESTORING))
 
+SETTLED = frozenset((State.QUARANTINED, State.PURGED))  # of those: nothing is half-way
+
 # In which states a record may be written. Anything else cannot be, and stops (HAZARDS 22).
 _SOURCES: dict[type[Later], tuple[State, ...]] = {
     Committed: (State.MOVING,),

@@ -20,7 +20,7 @@ from r2d2.safety.plan import TableSeen
 from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt, sync_tree
 from r2d2.safety.rebuilder import Placed, Rebuilder
 from r2d2.safety.records import Restored, RestoreIntended, RestoreUndone
-from r2d2.safety.refused import Changed, Refused
+from r2d2.safety.refused import Changed, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.tables import refuse_other_content
 from r2d2.safety.trials import each
@@ -83,6 +83,7 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
 def _begin(lake: Lake, one: Restoring, to: Files | None) -> None:
     refuse_unsettled(one.slot)
     refuse_inside_safety(lake.files, to)
+    refuse_the_lake_itself(lake.files, to)
     refuse_occupied(to or lake.files, one.entry.child)
     one.because = _why_not_from_quarantine(lake, one.slot)
 
@@ -90,7 +91,7 @@ def _begin(lake: Lake, one: Restoring, to: Files | None) -> None:
 def _outcome(one: Restoring, root: str) -> Restore:
     child, slot = one.entry.child, one.slot.slot
     if one.error is not None:
-        return Restore(child.name, slot, False, "", "", str(one.error))
+        return Restore(child.name, slot, False, "", "", in_one_line(one.error))
     by = BY_RECIPE if one.because else BY_QUARANTINE
     return Restore(child.name, slot, True, by, join(root, child.location), one.because)
 
@@ -108,6 +109,12 @@ def refuse_inside_safety(lake: Files, to: Files | None) -> None:
     """A copy in the safety folder would be taken for something of ours."""
     if to is not None and f"{to.root}/".startswith(f"{join(lake.root, SAFETY)}/"):
         raise Refused(f"{to.root} is in the safety folder", hint="restore to another folder")
+
+
+def refuse_the_lake_itself(lake: Files, to: Files | None) -> None:
+    """A copy at the table's own place, while the journal calls it deleted, would be in the way of the table."""
+    if to is not None and to.root == lake.root:
+        raise Refused(f"{to.root} is the lake itself", hint="without --to the tables go back to their places")
 
 
 def in_copy(slot: str) -> str:

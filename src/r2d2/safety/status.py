@@ -31,6 +31,7 @@ class TableStatus:
     drills: int
     is_drilled: bool  # the last drill came out exact
     drill_seconds: float | None  # how long that took
+    drill_failed: str  # why the last drill did not come out exact; '' if it did, or if there was none
     purge_from: int | None  # when purging is allowed; None if it is not in quarantine
     committed_at: int | None  # when it was deleted, if it was
     purged_at: int | None
@@ -91,6 +92,7 @@ def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableSt
         drills=len(slot.drills),
         is_drilled=slot.is_drilled,
         drill_seconds=last.seconds if last else None,
+        drill_failed=slot.drills[-1].because if slot.drills else "",
         purge_from=int(slot.since + retention_seconds) if slot.state is State.QUARANTINED else None,
         committed_at=slot.committed.at if slot.committed else None,
         purged_at=slot.purged_at,

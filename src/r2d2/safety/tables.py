@@ -125,7 +125,8 @@ def refuse_recent(table: TableSeen, look: Look, *, now: float, quiet_seconds: fl
     newest = max(max(stat.modified_ns, stat.changed_ns) for _, stat in look.files)
     if newest > (now - quiet_seconds) * 1e9:
         raise Refused(
-            f"{table.name!r} was written to less than {quiet_seconds:g} seconds ago", hint="try again when it is quiet"
+            f"{table.name!r} was written to less than {quiet_seconds:,.0f} seconds ago",
+            hint="try again when it is quiet, or shorten --quiet-period",
         )
 
 

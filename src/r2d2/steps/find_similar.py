@@ -17,6 +17,10 @@ from r2d2.steps.verify_containment import Content as Comparing
 from r2d2.steps.verify_containment import Missing, Pair, verify_containment
 
 
+LEAST_SAMPLED = 1_000  # rows, to tell who comes nearest
+CANDIDATES = 3  # so many for each that is wanted are counted exactly
+
+
 class Content(Sampling, Comparing, Protocol):
     """Whoever can read the tables' rows."""
 
@@ -113,14 +117,17 @@ def _count_nearest(
     sampled: Sampled,
     most: int,
 ) -> dict[int, Missing]:
-    """What is missing in those of *others* that have the most sampled rows of the table, exactly."""
+    """What is missing, exactly, in those of *others* that have the most sampled rows of the table.
+
+    More are counted than are wanted: a sample tells those that have a tenth from those that have half, not the fine order.
+    """
     columns = probe_columns(profiles[table].schema, rank_columns(profiles), sampled.width)
-    probe = Probe(table, columns, sampled.rows, uniform=True)
+    probe = Probe(table, columns, max(sampled.rows, LEAST_SAMPLED), uniform=True)
     samples = content.take_samples([probe])
     if not samples.get(table) or not others:
         return {}
     found = content.look_for_rows({table: others}, {table: probe}, samples)
     shares = {parent: len(rows) for (parent, _), rows in found.items() if rows}
-    chosen = sorted(shares, key=lambda parent: (-shares[parent], parent))[:most]
+    chosen = sorted(shares, key=lambda parent: (-shares[parent], parent))[: CANDIDATES * most]
     counted, _ = content.compare([(parent, table) for parent in chosen])
     return {parent: missing for (parent, _), missing in counted.items()}

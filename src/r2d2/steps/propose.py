@@ -90,7 +90,7 @@ def _risk(recipe: Recipe, rebuild: Rebuild, accesses: float, terms: Terms) -> tu
     if recipe.kind == "rows":
         return Risk.MEDIUM, "its rows are listed by place: the parent's files must stay exactly as they are"
     if recipe.kind == "predicate":
-        return Risk.MEDIUM, "it is rebuilt by a condition: rows added to the parent later must not meet it"
+        return Risk.MEDIUM, "a condition picks its rows out of the parent's"
     return Risk.LOW, "every row of its parent is a row of it"
 
 

@@ -1,0 +1,86 @@
+"""All that is looked at, table by table, before an apply has its first effect; and the same for who only asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from r2d2.safety.files import Files
+from r2d2.safety.paths import QUARANTINE, SAFETY, join
+from r2d2.safety.plan import Entry, Plan
+from r2d2.safety.refused import Refused
+from r2d2.safety.registry import Registry
+from r2d2.safety.tables import (
+    Examined,
+    examine,
+    refuse_hard_links,
+    refuse_other_device,
+    refuse_pinned_files,
+    refuse_recent,
+    refuse_rewritten,
+    refuse_shared_files,
+)
+
+
+class TableChecks:
+    """Tables of a plan on disk against the plan and the registry. A parent of many children is read once."""
+
+    def __init__(self, files: Files, registry: Registry, *, home: str = QUARANTINE) -> None:
+        self._files = files
+        self._registry = registry
+        self._home = home  # tables can only go to a folder of their own file system, and this is in it
+        self._parents = Examined(files, alone=True)
+        self._pinned: dict[tuple[int, int], str] | None = None
+
+    def check(self, entry: Entry, *, now: float, quiet_seconds: float) -> None:
+        """Every guard that looks at the child and its parent."""
+        child = examine(self._files, entry.child, entry.child.location, alone=True)
+        parent = self._parents.look(entry.parent)
+        refuse_shared_files(entry.child, child, entry.parent, parent)
+        refuse_hard_links(entry.child, child)
+        refuse_other_device(entry.child, child, self._device())
+        refuse_pinned_files(entry.child, child, self._pins())
+        for table, look in ((entry.child, child), (entry.parent, parent)):
+            refuse_rewritten(table, look)
+            refuse_recent(table, look, now=now, quiet_seconds=quiet_seconds)
+
+    def _device(self) -> int:
+        home = self._files.stat(self._home)
+        if home is None:
+            raise Refused("the quarantine folder is gone", hint="leave the safety folder alone while a command runs")
+        return home.device
+
+    def _pins(self) -> Mapping[tuple[int, int], str]:
+        """The files, as they are now, of all parents in use; looked up once."""
+        if self._pinned is None:
+            self._pinned = {}
+            for slot in self._registry.active:
+                for file in slot.entry.parent.files:
+                    found = self._files.stat(join(slot.entry.parent.location, file.path))
+                    if found is not None:
+                        self._pinned[found.device, found.inode] = slot.entry.child.name
+        return self._pinned
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What speaks against deleting a table now."""
+
+    table: str
+    because: str
+    hint: str
+
+
+def objections(
+    files: Files, registry: Registry, plan: Plan, *, now: float, quiet_seconds: float
+) -> tuple[Objection, ...]:
+    """What an apply would refuse each table for, if it began now. Nothing is changed, and no lock is needed."""
+    has_quarantine = files.stat(SAFETY) is not None and files.stat(QUARANTINE) is not None
+    checks = TableChecks(files, registry, home=QUARANTINE if has_quarantine else "")
+    found = []
+    for entry in plan.entries:
+        try:
+            checks.check(entry, now=now, quiet_seconds=quiet_seconds)
+        except Refused as error:
+            found.append(Objection(entry.child.name, str(error.args[0]), error.hint))
+    return tuple(found)
