@@ -27,11 +27,12 @@ ALLOWED = {
     "state": {"model", "errors", "settings"},
     "synthetic": {"errors"},
     "report": {"model", "errors", "steps"},
-    "absent": {"model", "errors", "safety"},
+    "recovering": {"errors", "safety"},
+    "absent": {"model", "errors", "safety", "recovering"},
     "right_here": {"engine", "lake"},
     "lake_tools": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "right_here"},
     "api": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "report", "updating"}
-    | {"absent", "lake_tools"},
+    | {"absent", "lake_tools", "recovering"},
     "finding": {"model", "errors", "settings", "steps", "pipeline", "lake", "engine", "state", "api", "updating"}
     | {"absent", "lake_tools"},
     "updating": {"model", "errors", "settings", "steps", "pipeline"},
@@ -41,7 +42,7 @@ ALLOWED = {
     "recipe_book": {"model", "errors", "settings", "steps", "engine", "state", "report", "api", "absent"},
     "plan_file": {"model", "errors", "engine", "safety", "planning", "absent"},
     "deleting": {"model", "errors", "settings", "steps", "engine", "safety", "state", "recipe_book", "planning"}
-    | {"plan_file", "absent"},
+    | {"plan_file", "absent", "recovering", "api"},
     "cli": None,  # anything
     "web": None,
     "__init__": {"api", "finding"},

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import lake_root, with_absent
+from r2d2.api import changed_since
 from r2d2.engine.questions import Compared
 from r2d2.engine.session import LazySession
 from r2d2.engine.spark_rebuilder import SparkRebuilder
@@ -139,16 +140,26 @@ def make_plan(
     scan = leave_out_absent(known)
     told("looking for recipes", 0, 0)
     recipes = recipes_for(scan, settings, spark=spark)
+    stale = _stale(scan)
     if not out:
-        past = _past(scan)
-        return replace(plan_lake(scan, recipes, settings, **past), absent=known.absent), None
+        planned = plan_lake(scan, recipes, settings, **_past(scan))
+        return replace(planned, absent=known.absent, notes=(*planned.notes, *stale)), None
     with posix_files(lake_root(scan)) as files, LazySession(settings, spark, works=True) as session:
         planned = plan_lake(scan, recipes, settings, **_as_arguments(past_deletions(scan, files)))
         rebuilder = SparkRebuilder(session)
         draft = draft_plan(scan, recipes, planned, files=files, rebuilder=rebuilder, told=told)
     if draft.plan is not None:
         write_plan(draft.plan, out)
-    return replace(planned, absent=known.absent), draft
+    return replace(planned, absent=known.absent, notes=(*planned.notes, *stale)), draft
+
+
+def _stale(scan: Scan) -> list[str]:
+    """What a person should know who plans with an old scan."""
+    changed = [table.name for table in scan.tables if changed_since(table)]
+    if not changed:
+        return []
+    more = f" and {len(changed) - 1:,} more have" if changed[1:] else " has"
+    return [f"{changed[0]}{more} changed since the scan, and cannot go as planned: run `r2d2 update` first"]
 
 
 def _past(scan: Scan) -> dict[str, Any]:

@@ -131,13 +131,19 @@ def read_recipe(text: str, scan: Scan, *, parent: str, child: str) -> Recipe:
     if text.lstrip()[:1] != "{":
         return parse_select(text, parent=parent, parent_schema=p, child_schema=c)
     try:
-        recipe = recipes.from_text(text)
+        recipe = recipes.from_text(_recipe_alone(text))
     except (ValueError, json.JSONDecodeError) as error:
         raise UserError(f"this is no recipe: {error}", hint="docs/recipes.md has the form") from error
     wrong = wrong_with_recipe(recipe, parent=p, child=c)
     if wrong:
         raise UserError(f"this recipe does not fit the two tables: {wrong}", hint="docs/recipes.md has the form")
     return recipe
+
+
+def _recipe_alone(text: str) -> str:
+    """The recipe in what `r2d2 recipe show --json` prints; any other text as it is."""
+    shown = json.loads(text)
+    return json.dumps(shown["recipe"]) if isinstance(shown.get("recipe"), dict) else text
 
 
 def recipe_text(given: str) -> str:

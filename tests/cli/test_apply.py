@@ -265,6 +265,7 @@ def test_a_plan_that_is_stale_edited_or_of_changed_tables_is_refused_and_nothing
     small.table("one.parquet").write_bytes(original)
     assert "was written anew" in apply(r2d2, small, out).err
     _, told = plan(r2d2, small, "b.json")
+    assert any("one.parquet has changed since the scan" in note for note in told["notes"])
     assert told["left_out"] == [{"table": "one.parquet", "because": "'one.parquet' has changed since the scan"}]
     assert r2d2("status", "--state", small.state).code == 0
 

@@ -60,6 +60,8 @@ def test_a_recipe_goes_out_and_comes_in_as_a_file(r2d2: Command, spark: Any, sta
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps(data["recipe"]))
     assert r2d2("recipe", "set", *PAIR, path, "--state", state).code == 0
+    path.write_text(json.dumps(data))  # all that `show --json` said
+    assert r2d2("recipe", "set", *PAIR, path, "--state", state).code == 0
     path.write_text(json.dumps(data["recipe"] | {"columns": data["recipe"]["columns"][:1]}))
     refused = r2d2("recipe", "set", *PAIR, path, "--state", state)
     assert refused.code == 2 and "it makes no column name" in refused.err

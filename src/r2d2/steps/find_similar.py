@@ -16,7 +16,6 @@ from r2d2.steps.update_graph import pairs_with
 from r2d2.steps.verify_containment import Content as Comparing
 from r2d2.steps.verify_containment import Missing, Pair, verify_containment
 
-
 LEAST_SAMPLED = 1_000  # rows, to tell who comes nearest
 CANDIDATES = 3  # so many for each that is wanted are counted exactly
 
@@ -119,7 +118,7 @@ def _count_nearest(
 ) -> dict[int, Missing]:
     """What is missing, exactly, in those of *others* that have the most sampled rows of the table.
 
-    More are counted than are wanted: a sample tells those that have a tenth from those that have half, not the fine order.
+    More are counted than are wanted: a sample tells who has a tenth from who has half, not the fine order.
     """
     columns = probe_columns(profiles[table].schema, rank_columns(profiles), sampled.width)
     probe = Probe(table, columns, max(sampled.rows, LEAST_SAMPLED), uniform=True)
