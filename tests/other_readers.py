@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from r2d2.lake.guarded import guarded_map
@@ -25,7 +26,23 @@ def read_by_pyarrow(path: str) -> Seen:
     """Every leaf and every row, value by value. Behind NULs stand the columns that are wanted, if not all are."""
     path, *columns = path.split("\0")
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        return _seen(file.read(columns=columns or None, use_threads=False))
+        table = file.read(columns=columns or None, use_threads=False)
+        if table.num_rows != file.metadata.num_rows:
+            raise ValueError(f"{table.num_rows} rows instead of {file.metadata.num_rows}")  # without a word of its own
+        return _seen(table)
+
+
+def contradicts_itself(path: str) -> bool:
+    """Whether two leaves of one column disagree, to pyarrow, about where the struct, list or map is that they make up."""
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        leaves = [file.schema.column(number).path for number in range(len(file.schema))]
+        shapes: dict[str, list[Any]] = {}
+        for leaf in leaves:
+            (column,) = file.read(columns=[leaf], use_threads=False).columns
+            is_list = pa.types.is_list(column.type) or pa.types.is_map(column.type)
+            lengths = pc.list_value_length(column).to_pylist() if is_list else []
+            shapes.setdefault(leaf.partition(".")[0], []).append((column.is_valid().to_pylist(), lengths))
+    return any(shape != first for first, *others in shapes.values() for shape in others)
 
 
 def read_by_duckdb(path: str) -> Seen:
@@ -59,11 +76,16 @@ def _seen(table: pa.Table) -> Seen:
     )
 
 
-READERS = {"pyarrow": read_by_pyarrow, "duckdb": read_by_duckdb, "polars": read_by_polars}
+READERS = {
+    "pyarrow": read_by_pyarrow,
+    "duckdb": read_by_duckdb,
+    "polars": read_by_polars,
+    "itself": contradicts_itself,
+}
 
 
-def read_all(paths: Sequence[str], reader: str) -> dict[str, Seen | str]:
-    """By path: columns and rows, or why there are none. In a fresh process: forks of one with threads may hang."""
+def read_all(paths: Sequence[str], reader: str) -> dict[str, Any]:
+    """By path: columns and rows (Seen), or why there are none. In a fresh process: forks of one with threads may hang."""
     command = [sys.executable, "-m", "tests.other_readers", reader]
     done = subprocess.run(command, input="\n".join(paths), stdout=subprocess.PIPE, text=True, check=True)
     answers = (pickle.loads(base64.b64decode(line)) for line in done.stdout.splitlines())
