@@ -13,9 +13,28 @@ from r2d2.saved import MONTH_SECONDS, WEEK_SECONDS, saved_so_far
 PRICES = Prices("", "EUR", "", "", 2.0, 0.0, 0.0, 4, 4, compute_per_gib_scanned=0.5)
 NOW = 1_800_000_000
 TABLE = TableStatus(
-    "t", "t", "quarantined", "quarantine", "s", "p", "Ann", 0, 100, 3 * GIB, "parent", 10 * GIB, 0, False, None, None,
-    committed_at=NOW - int(4 * WEEK_SECONDS), purged_at=None, restored_at=None, rebuilds=0,
-)  # fmt: skip
+    table="t",
+    location="t",
+    state="quarantined",
+    place="quarantine",
+    slot="s",
+    plan_id="p",
+    approved_by="Ann",
+    since=0,
+    rows=100,
+    size_bytes=3 * GIB,
+    parent="parent",
+    parent_bytes=10 * GIB,
+    drills=0,
+    is_drilled=False,
+    drill_seconds=None,
+    drill_failed="",
+    purge_from=None,
+    committed_at=NOW - int(4 * WEEK_SECONDS),
+    purged_at=None,
+    restored_at=None,
+    rebuilds=0,
+)
 
 
 def saved(*tables: TableStatus) -> tuple[float, float, float, float]:
