@@ -43,6 +43,7 @@ class ChangingLake:
         self._made: list[pa.Table] = []  # contents to make others of
         self._files = 0
         self._names = 0
+        self.rewritten_in_place = 0
         self._write(STEADY, pa.table({f"steady.{seed}": [1, 2]}))  # so that there is a table, whatever happens
         for _ in range(rng.randint(2, 4)):
             self.add()
@@ -66,6 +67,7 @@ class ChangingLake:
             self.remove_rows,
             self.replace,
             self.rewrite_the_same,
+            self.rewrite_in_place,
             self.rename,
             self.delete,
             self.damage,
@@ -168,6 +170,26 @@ class ChangingLake:
         content = self._read(table)
         if content is not None:
             self._rewrite(table, tables._shuffle(self.rng, content))
+
+    def rewrite_in_place(self) -> None:
+        """Other rows in the same physical file, as large as before, and under the time that it had."""
+        file = self.rng.choice(_files(self._any()))
+        was, before = file.stat(), file.read_bytes()
+        try:
+            rows = pq.ParquetFile(file).read()
+        except (pa.ArrowException, OSError):
+            return
+        for _ in range(10 if rows.num_rows else 0):
+            places = [self.rng.randrange(rows.num_rows) for _ in range(rows.num_rows)]
+            out = pa.BufferOutputStream()
+            pq.write_table(rows.take(pa.array(places, pa.int64())), out, compression="zstd")
+            after = out.getvalue().to_pybytes()
+            if len(after) == len(before) and after != before:
+                with file.open("r+b") as stream:
+                    stream.write(after)
+                os.utime(file, ns=(was.st_mtime_ns, was.st_mtime_ns))
+                self.rewritten_in_place += 1
+                return
 
     def rename(self) -> None:
         self._any().rename(self.folder / self._new_name())

@@ -391,15 +391,19 @@ def test_no_value_of_anybody_s_is_kept(keeping: Lake, monkeypatch: pytest.Monkey
     assert b"777777700" not in packs and texts(1)[0].encode() not in packs
 
 
-@pytest.mark.parametrize("how", ["gone", "replaced"])
+@pytest.mark.parametrize("how", ["gone", "replaced", "written to"])
 def test_what_was_kept_of_a_file_does_not_speak_for_another(keeping: Lake, how: str) -> None:
     """Right between the listing and the comparison."""
     part = {"path": str(keeping.folder / "most" / "part-0.parquet")}
     (file,) = [file for table in keeping.scan.tables for file in table.files if file.path == part["path"]]
-    part["file"] = [*file.identity, file.size_bytes, file.modified_ns]  # type: ignore[assignment]
+    part["file"] = list(file.stamp)  # type: ignore[assignment]
     assert is_that_file(part)
     if how == "gone":
         Path(part["path"]).unlink()
+    elif how == "written to":
+        content = Path(part["path"]).read_bytes()
+        Path(part["path"]).write_bytes(content[::-1])
+        os.utime(part["path"], ns=(file.modified_ns, file.modified_ns))  # the same file, as large, and the same time
     else:
         copy = Path(part["path"]).with_name("copy")
         shutil.copy2(part["path"], copy)  # as large, and with the same time

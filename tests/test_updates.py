@@ -128,6 +128,7 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
             scan = named(result.scan, turn + 1)
             note(result, seen)
             seen["kept hashes"] += reader.kept_bytes_read
+        seen["rewritten in place"] += lake.rewritten_in_place
 
 
 def kept_in(folder: Path) -> KeptHashes:
@@ -213,7 +214,7 @@ def test_an_update_is_what_a_scan_from_scratch_is() -> None:
         play(seed, list(KINDS)[seed % len(KINDS)], seen)
     for change in ("new", "grown", "shrunk", "replaced", "renamed", "deleted"):
         assert seen[change] > SEQUENCES / 20, change
-    for what in ("tables away", "edges of tables away", "partitioned", "back"):
+    for what in ("tables away", "edges of tables away", "partitioned", "back", "rewritten in place"):
         assert seen[what] > SEQUENCES / 20, what
     assert seen["kept edges"] > 0.3 * seen["edges"], "or nothing was put to the test"
     assert seen["kept hashes"] > 16 * SEQUENCES

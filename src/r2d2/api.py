@@ -292,10 +292,6 @@ def changed_since(table: Table) -> bool:
             now = os.stat(file.path)
         except OSError:
             return True
-        if (now.st_size, now.st_mtime_ns, (now.st_dev, now.st_ino)) != (
-            file.size_bytes,
-            file.modified_ns,
-            file.identity,
-        ):
+        if (now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns, now.st_mtime_ns) != file.stamp:
             return True
     return False

@@ -105,7 +105,7 @@ class _Profiler:
         return {
             table.name: (_with_row_groups(table, before[table.name][0]), before[table.name][1])
             for table in tables
-            if table.name in before and before[table.name][0].version == table.version
+            if table.name in before and before[table.name][0].states == table.states
         }
 
     def _read(

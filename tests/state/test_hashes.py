@@ -27,7 +27,7 @@ def table(*inodes: int) -> Table:
 
 
 def file(inode: int, *, modified_ns: int = LONG_AGO) -> list[int]:
-    return [7, inode, 1, modified_ns]
+    return list(DataFile(f"/lake/t/{inode}", 1, modified_ns, (7, inode)).stamp)
 
 
 def books(folder: Path, most_bytes: int = 10_000, *, lake_bytes: int = 10**9, reading: bool = True) -> KeptHashes:

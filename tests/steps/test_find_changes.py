@@ -66,6 +66,7 @@ OLD = lake([file(1), file(2)])
         (lake([file(1, size_bytes=101), file(2)]), Change.REPLACED),
         (lake([file(1, modified_ns=LONG_AGO_NS + 9), file(2)]), Change.REPLACED),
         (lake([file(1, identity=(1, 9)), file(2)]), Change.REPLACED),
+        (lake([file(1, changed_ns=9), file(2)]), Change.REPLACED),
         (lake([file(1, partition=(("day", "1"),)), file(2)]), Change.REPLACED),
         (lake([file(1), file(3)]), Change.REPLACED),
         (lake([file(1, size_bytes=101), file(2), file(3)]), Change.REPLACED),

@@ -1,9 +1,9 @@
 """Hashes that outlive a job, so that a table which has not changed need not be read for them again.
 
 What is kept is a block of hashes of one slice under one projection, or the rows that were sampled in a slice. It goes
-by a name that says which bytes it was made of, and how: the file with its size, time and inode, the slice, the columns,
-the state's key. Who keeps the books, and how much is kept, is `Kept`'s business; here is what tasks need. Whatever is
-wrong with something kept, it is as if it were not there.
+by a name that says which bytes it was made of, and how: the file with its size, times and inode, the slice, the
+columns, the state's key. Who keeps the books, and how much is kept, is `Kept`'s business; here is what tasks need.
+Whatever is wrong with something kept, it is as if it were not there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Kept(Protocol):
         """Where something is, if it is kept."""
 
     def grant(self, name: str, size_bytes: int, file: Sequence[int]) -> bool:
-        """Whether there is room for it. *file* is what it is made from: device, inode, size and time."""
+        """Whether there is room for it. *file* is what it is made from: the file's stamp."""
 
     def add(self, place: Place) -> None:
         """Something that was granted is there now."""
@@ -98,7 +98,7 @@ def is_that_file(part: Mapping[str, Any]) -> bool:
         now = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    return [now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns] == list(part["file"])
+    return [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns, now.st_mtime_ns] == list(part["file"])
 
 
 class Pack:

@@ -33,6 +33,7 @@ class File:
     size_bytes: int = 0
     modified_ns: int = 0
     identity: tuple[int, int] = (0, 0)
+    changed_ns: int = 0
     error: str = ""  # why it cannot be used, where it is or may be Parquet
 
     @property
@@ -161,7 +162,7 @@ def look_at_file(path: str, *, is_regular: bool = True) -> File:
         if found != PARQUET:
             return File(name, found)
         stat = os.lstat(path)  # not the DirEntry's: on Windows that has no inode
-        return File(name, PARQUET, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino))
+        return File(name, PARQUET, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino), stat.st_ctime_ns)
     except OSError as error:
         return File(name, stated or OTHER, error=f"cannot be opened ({error.strerror})")
 

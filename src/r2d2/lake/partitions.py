@@ -78,9 +78,9 @@ def read_partitions(folder: Folder, look: Look) -> Partitioned:
     return result
 
 
-def data_file(folder: Folder, file: File, partition: Partition = ()) -> DataFile:
+def data_file(path: str, file: File, partition: Partition = ()) -> DataFile:
     """A listed file as a table's."""
-    return DataFile(folder.path_of(file.name), file.size_bytes, file.modified_ns, file.identity, partition)
+    return DataFile(path, file.size_bytes, file.modified_ns, file.identity, partition, changed_ns=file.changed_ns)
 
 
 def _partition_names(folder: Folder) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _take_folder(folder: Folder, partition: Partition, result: Partitioned) -> N
         if file.error:
             result.conflicts.append(f"{folder.name_of(file.name)} {file.error}")
         elif file.may_hold_rows:
-            result.files.append(data_file(folder, file, partition))
+            result.files.append(data_file(folder.path_of(file.name), file, partition))
         elif file.format != BOOKKEEPING:
             result.unexplained.append(folder.path_of(file.name))
             if file.format != OTHER:

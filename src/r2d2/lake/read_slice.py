@@ -41,7 +41,7 @@ def slices(
         for first, rows, size in _runs(file.row_groups):
             yield {
                 "path": file.path,
-                "file": [*file.identity, file.size_bytes, file.modified_ns],
+                "file": list(file.stamp),
                 "first": first,
                 "rows": rows,
                 "bytes": size,

@@ -12,7 +12,6 @@ from r2d2.lake.listing import Folder, Listings, list_folder, look_at_file, print
 from r2d2.lake.partitions import Partitioned, data_file, read_partitions, split_partition
 from r2d2.lake.recognise import BOOKKEEPING, OTHER, PARQUET, is_passed_over, parts_among
 from r2d2.lake.roots import Root
-from r2d2.model.table import DataFile
 
 _NAMES_SHOWN = 3
 
@@ -70,8 +69,7 @@ def _take_lone_file(root: Root, found: Found) -> None:
     if file.error:
         found.unreadable(root.label, [file.error])
     elif file.format == PARQUET:
-        content = DataFile(root.path, file.size_bytes, file.modified_ns, file.identity)
-        found.add(root.label, root.path, [content], is_folder=False)
+        found.add(root.label, root.path, [data_file(root.path, file)], is_folder=False)
     elif file.format != OTHER:
         found.refuse_files(root.label, Counter([file.format]))
     else:
@@ -108,7 +106,9 @@ def _take_parts(folder: Folder, parts: frozenset[str], above: Draft | None, foun
         _fail(folder, reasons, above, found)
         return None
     _name_mixture(folder, parts, found)
-    return found.add(folder.name, folder.path, [data_file(folder, file) for file in files], is_folder=True)
+    return found.add(
+        folder.name, folder.path, [data_file(folder.path_of(file.name), file) for file in files], is_folder=True
+    )
 
 
 def _name_mixture(folder: Folder, parts: frozenset[str], found: Found) -> None:
@@ -131,7 +131,7 @@ def _take_loose_files(folder: Folder, parts: frozenset[str], nearest: Draft | No
                 found.unreadable(folder.name_of(file.name), [file.error])
                 _note(nearest, folder.path_of(file.name))
             else:
-                content = data_file(folder, file)
+                content = data_file(folder.path_of(file.name), file)
                 found.add(folder.name_of(file.name), content.path, [content], is_folder=False)
 
 

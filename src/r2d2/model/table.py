@@ -17,11 +17,20 @@ class DataFile:
     identity: tuple[int, int]  # device and inode: one physical file, whatever its name
     partition: tuple[tuple[str, str | None], ...] = ()  # (column, raw value); None is Hive's null
     row_groups: tuple[tuple[int, int], ...] = ()  # rows and bytes of each, once its metadata was read
+    changed_ns: int = 0  # the system's own stamp of the last change of anything about it: no writer can set it
 
     @property
     def rows(self) -> int:
         """Rows of the file, once its metadata was read."""
         return sum(rows for rows, _ in self.row_groups)
+
+    @property
+    def stamp(self) -> tuple[int, int, int, int, int]:
+        """The same as long as nobody writes to this physical file, wherever it is."""
+        return *self.identity, self.size_bytes, self.changed_ns, self.modified_ns
+
+
+FileState = tuple[str, tuple[int, ...], tuple[tuple[str, str | None], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +50,13 @@ class Table:
         return sum(file.size_bytes for file in self.files)
 
     @property
+    def states(self) -> frozenset[FileState]:
+        """What tells one state of each of its files from another."""
+        return frozenset((file.path, file.stamp, file.partition) for file in self.files)
+
+    @property
     def version(self) -> str:
-        """A fingerprint of the files, their sizes and times: equal means nobody wrote to it."""
+        """A fingerprint of the files, their sizes and times, that outlives a backup or a move and back."""
         lines = sorted(f"{file.path}\0{file.size_bytes}\0{file.modified_ns}" for file in self.files)
         return hashlib.sha256("\n".join([self.location, *lines]).encode("utf-8", "surrogateescape")).hexdigest()
 

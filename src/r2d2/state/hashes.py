@@ -120,7 +120,7 @@ class KeptHashes:
         if not self._home.is_dir():
             return
         with suppress(OSError):  # a full disk: the old books, or none, are as good
-            there = {_spelled((*file.identity, file.size_bytes, file.modified_ns)) for t in tables for file in t.files}
+            there = {_spelled(file.stamp) for t in tables for file in t.files}
             live = _compacted(self._worth_keeping(there), self._home, self._most_bytes)
             _write_index(live, self._home)
             _remove_unnamed(self._home, live)
@@ -142,7 +142,7 @@ class KeptHashes:
 
 
 def _spelled(file: Iterable[int]) -> str:
-    """Device, inode, size and time of a file."""
+    """The stamp of a file, as text."""
     return " ".join(map(str, file))
 
 

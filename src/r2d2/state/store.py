@@ -19,7 +19,7 @@ from r2d2.errors import StateError
 from r2d2.model.scan import Scan
 from r2d2.state.tables import read_scan, write_scan
 
-FORMAT = 1
+FORMAT = 2
 _UNFINISHED = ".unfinished-"
 
 

@@ -51,6 +51,7 @@ _FILES = pa.schema(
         ("modified_ns", pa.int64()),
         ("device", pa.uint64()),
         ("inode", pa.uint64()),
+        ("changed_ns", pa.int64()),
         ("partition", _PAIRS),
         ("row_group_rows", pa.list_(pa.int64())),
         ("row_group_bytes", pa.list_(pa.int64())),
@@ -179,7 +180,8 @@ def _table_row(number: int, table: Table, profile: TableProfile, family: int) ->
 def _file_row(number: int, file: DataFile) -> Row:
     partition = [{"key": key, "value": value} for key, value in file.partition]
     rows, sizes = [rows for rows, _ in file.row_groups], [size for _, size in file.row_groups]
-    return number, file.path, file.size_bytes, file.modified_ns, *file.identity, partition, rows, sizes
+    where = number, file.path, file.size_bytes, file.modified_ns, *file.identity
+    return *where, file.changed_ns, partition, rows, sizes
 
 
 def _column_rows(number: int, profile: TableProfile) -> Iterator[Row]:
@@ -191,10 +193,10 @@ def _column_rows(number: int, profile: TableProfile) -> Iterator[Row]:
 
 def _tables(rows: Iterable[Row], file_rows: Iterable[Row]) -> tuple[Table, ...]:
     files: defaultdict[int, list[DataFile]] = defaultdict(list)
-    for number, path, size, modified, device, inode, pairs, group_rows, group_bytes in file_rows:
+    for number, path, size, modified, device, inode, changed, pairs, group_rows, group_bytes in file_rows:
         partition = tuple((pair["key"], pair["value"]) for pair in pairs)
         row_groups = tuple(zip(group_rows, group_bytes, strict=True))
-        files[number].append(DataFile(path, size, modified, (device, inode), partition, row_groups))
+        files[number].append(DataFile(path, size, modified, (device, inode), partition, row_groups, changed))
     return tuple(
         Table(name, source, location, tuple(files[number]), tuple(aliases), tuple(unexplained))
         for number, name, source, location, _, _, _, _, aliases, unexplained in rows

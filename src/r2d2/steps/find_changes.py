@@ -1,8 +1,9 @@
 """What has happened to each table since the last scan, as far as its files prove it (section 7.1).
 
-A file is the same if path, size, time, device and inode are. A table whose files are all the same is the same; one
-with the old files and more has grown; one with some of the old files has shrunk; one whose files only have other
-paths was renamed. Whatever is not proven that way counts as replaced.
+A file is the same if path, size, device, inode and both its times are: when it was written, as its writers say, and
+when anything about it changed, as the system says. A table whose files are all the same is the same; one with the old
+files and more has grown; one with some of the old files has shrunk; one whose files only have other paths was renamed.
+Whatever is not proven that way counts as replaced.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def _judge(old: Scan, number: int, table: Table, profile: TableProfile, unread: 
         return TableChange(table.name, Change.REPLACED, "it was being written when it was last listed")
     if before.files is table.files and before_profile is profile and before.location == table.location:
         return TableChange(table.name, Change.SAME, "")  # taken over: `unchanged_tables` has looked
-    then, now = _states(before), _states(table)
+    then, now = before.states, table.states
     columns_then, columns_now = set(before_profile.schema.columns), set(profile.schema.columns)
     if before.location == table.location:
         if then == now and before_profile == profile:
@@ -143,16 +144,8 @@ def _by_files(word: str, count: int, columns: Collection[object]) -> str:
     return f"it has {count:,} {word} {'file' if count == 1 else 'files'}{new_columns}; the others are as before"
 
 
-FileState = tuple[str, int, int, tuple[int, int], tuple[tuple[str, str | None], ...]]
-
-
-def _states(table: Table) -> set[FileState]:
-    """What tells one state of a file from another, for each file."""
-    return {(file.path, file.size_bytes, file.modified_ns, file.identity, file.partition) for file in table.files}
-
-
 def _same_files(one: Table, other: Table) -> bool:
-    return (one.location, one.source) == (other.location, other.source) and _states(one) == _states(other)
+    return (one.location, one.source) == (other.location, other.source) and one.states == other.states
 
 
 def _doubtful(files: Sequence[DataFile], listed_ns: int) -> bool:
@@ -190,7 +183,7 @@ def _renamed(old: Scan, new: Scan, gone: Sequence[int], unread: set[str]) -> dic
 
 def _physical(table: Table) -> object:
     """The same for the same files, wherever they are."""
-    keys = [(file.identity, file.size_bytes, file.modified_ns, repr(file.partition)) for file in table.files]
+    keys = [(file.stamp, repr(file.partition)) for file in table.files]
     return table.source, tuple(sorted(keys))
 
 
