@@ -106,16 +106,56 @@ def test_a_near_miss_outside_the_range_is_named_too(scan: Scan, tmp_path: Path) 
     assert len(find(scan, tmp_path / "in.parquet", nearest=1).nearest) == 1
 
 
-def test_a_table_of_the_lake_is_not_its_own_copy(scan: Scan, tmp_path: Path) -> None:
+def test_a_table_of_the_lake_is_there_but_not_its_own_copy(scan: Scan, tmp_path: Path) -> None:
     found = find(scan, tmp_path / "lake" / "few.parquet")
-    assert found.is_there and as_dict(found.contained_in) == {"all.parquet": (0, True)}
-    assert not found.equal and not find(scan, tmp_path / "lake" / "all.parquet").is_there
+    assert as_dict(found.contained_in) == {"all.parquet": (0, True)} and not found.equal
+    assert found.says == "is the table few.parquet of the lake; others have its rows, too"
+    (tmp_path / "link.parquet").hardlink_to(tmp_path / "lake" / "all.parquet")
+    again = replace(Reader().scan(str(tmp_path / "lake"), Settings()), run="second")  # a link changes its file's stamp
+    (tmp_path / "sym.parquet").symlink_to(tmp_path / "lake" / "all.parquet")
+    for path in ("lake/all.parquet", "link.parquet", "sym.parquet"):
+        found = find(again, tmp_path / path)
+        assert (found.is_there, found.is_table, found.problems) == (True, "all.parquet", ())
+        assert not found.equal and not found.contained_in and "no other has all its rows" in found.says
+
+
+def test_tables_that_share_files_with_it_are_named_as_not_compared(scan: Scan, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in" / "part-0.parquet", [5000])
+    (tmp_path / "in" / "part-1.parquet").hardlink_to(tmp_path / "lake" / "few.parquet")
+    again = replace(Reader().scan(str(tmp_path / "lake"), Settings()), run="second")
+    found = find(again, tmp_path / "in")
+    assert not found.is_there and not found.needs_a_look
+    assert [(one.where, one.kind) for one in found.problems] == [("few.parquet", "notice")]
 
 
 def test_a_lake_that_changed_since_gives_no_answer(scan: Scan, tmp_path: Path) -> None:
     stranger = write(tmp_path / "in.parquet", [1])
     write(tmp_path / "lake" / "few.parquet", [1, 2])
     with pytest.raises(UserError, match=r"few\.parquet has changed since the scan"):
+        find(scan, stranger)
+    (tmp_path / "lake" / "few.parquet").unlink()
+    with pytest.raises(UserError, match=r"few\.parquet has changed since the scan"):
+        find(scan, stranger)
+
+
+def test_a_table_that_has_grown_since_gives_no_answer(tmp_path: Path) -> None:
+    write(tmp_path / "lake" / "t" / "part-0.parquet", [1, 2])
+    scan = replace(Reader().scan(str(tmp_path / "lake"), Settings()), run="first")
+    stranger = write(tmp_path / "in.parquet", [3])
+    assert not find(scan, stranger).is_there
+    write(tmp_path / "lake" / "t" / "part-1.parquet", [3])
+    with pytest.raises(UserError, match="t has changed since the scan"):
+        find(scan, stranger)
+
+
+def test_new_tables_matter_if_they_may_have_its_rows(scan: Scan, tmp_path: Path) -> None:
+    stranger = write(tmp_path / "in.parquet", [1])
+    pq.write_table(pa.table({"other": ["x"]}), tmp_path / "lake" / "other.parquet")
+    assert find(scan, stranger).is_there
+    inside = write(tmp_path / "lake" / "new.parquet", [1, 7000])
+    assert not find(scan, inside).is_there, "it is itself new, which does not matter"
+    with pytest.raises(UserError, match=r"new\.parquet is new since the scan"):
         find(scan, stranger)
 
 

@@ -21,7 +21,7 @@ from r2d2.lake_tools import FILES_AT_HAND, FILES_MEANWHILE, LakeContent, hashing
 from r2d2.model.evidence import Verdict
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
-from r2d2.model.table import Problem, Table
+from r2d2.model.table import Problem, Stamp, Table
 from r2d2.pipeline import Progress, run, silent
 from r2d2.recovering import recover_lakes
 from r2d2.report.edges import EdgeTable, standing_edges
@@ -152,12 +152,10 @@ def scan_lake(
     store = StateStore(settings.state)
     recover_lakes(roots)
     with store.locked(), LazySession(settings, spark) as session:
-        known = store.load_if_any()
         kept = kept_hashes(store, settings, writing=True, reading=False)  # a scan begins from scratch
         tools = lake_tools(
             session,
             store.key(),
-            known=known,
             hash_bits=hash_bits,
             shown=progress is not silent,
             meanwhile=FILES_MEANWHILE,
@@ -292,6 +290,6 @@ def changed_since(table: Table) -> bool:
             now = os.stat(file.path)
         except OSError:
             return True
-        if (now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns, now.st_mtime_ns) != file.stamp:
+        if Stamp.of(now) != file.stamp:
             return True
     return False

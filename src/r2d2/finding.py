@@ -5,21 +5,22 @@ from __future__ import annotations
 import html
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r2d2.absent import with_absent
-from r2d2.api import changed_since, kept_hashes
+from r2d2.api import kept_hashes
 from r2d2.engine.session import LazySession
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
 from r2d2.lake_tools import FILES_AT_HAND, lake_tools
 from r2d2.model.graph import SchemaGraph
+from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Table
-from r2d2.pipeline import Meter, Progress, Tools, sampled_rows, silent
+from r2d2.pipeline import Meter, Profiled, Progress, Tools, sampled_rows, silent
 from r2d2.settings import Settings, load_settings
 from r2d2.state.store import StateStore
 from r2d2.steps.find_similar import Sampled, Similar, compatible_pairs, find_similar
@@ -56,15 +57,29 @@ class Finding:
     contains: tuple[Likeness, ...]
     nearest: tuple[Likeness, ...]
     run: str  # the scan it was held against
-    problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read
+    problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read, or be compared with it
+    is_table: str = ""  # the table of the lake that is made of the very same files, if one is
     bytes_read: int = 0
     kept_bytes_read: int = 0
     session_seconds: float = 0.0
 
     @property
     def is_there(self) -> bool:
-        """Whether some table of the lake has all its rows."""
-        return bool(self.equal or self.contained_in)
+        """Whether some table of the lake has all its rows, or is this very table."""
+        return bool(self.is_table or self.equal or self.contained_in)
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether there are tables that might have its rows and could not be read."""
+        return any(problem.needs_a_look for problem in self.problems)
+
+    @property
+    def says(self) -> str:
+        """The answer in words."""
+        if self.is_table:
+            others = "others have its rows, too" if self.equal or self.contained_in else "no other has all its rows"
+            return f"is the table {self.is_table} of the lake; {others}"
+        return "is in the lake already" if self.is_there else "is not in the lake"
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Everything that was found, line by line: `how` is the name of the field that it stands in."""
@@ -79,14 +94,13 @@ class Finding:
         return pd.DataFrame(list(self.lines()), columns=list(_FIELDS))
 
     def _repr_html_(self) -> str:
-        says = "is in the lake already" if self.is_there else "is not in the lake"
         head = "".join(f"<th>{name}</th>" for name in _FIELDS)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(str(row[name]))}</td>" for name in _FIELDS) + "</tr>"
             for row in self.lines()
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<p>{html.escape(self.path)} {says}</p>{table}"
+        return f"<p>{html.escape(self.path)} {html.escape(self.says)}</p>{table}"
 
 
 _FIELDS = ("how", *(field.name for field in fields(Likeness)))
@@ -124,10 +138,15 @@ def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progre
     if not profiled.tables:
         raise UserError(f"cannot read {path}: {profiled.problems[0].because}", hint=profiled.problems[0].hint)
     (table,), (profile,) = profiled.tables, profiled.profiles
-    overlaps = scan.overlaps | {_ordered(table.name, other.name) for other in scan.tables if _overlap(table, other)}
+    overlapping = [other for other in scan.tables if _overlap(table, other)]
+    same = next((other.name for other in overlapping if _is_same(table, other)), "")
+    overlaps = scan.overlaps | {_ordered(table.name, other.name) for other in overlapping}
     both = replace(scan, tables=(*scan.tables, table), profiles=(*scan.profiles, profile), overlaps=overlaps)
     pairs = compatible_pairs(both.profiles, len(scan.tables))
-    _must_be_as_scanned(scan, {table for family in _partners(pairs, len(scan.tables)) for table in family})
+    partners = {scan.tables[number].name for family in _partners(pairs, len(scan.tables)) for number in family}
+    now = [other for other in tools.discover(scan.roots, settings, silent).tables if not _overlap(table, other)]
+    partners -= {other.name for other in overlapping}
+    _must_be_as_scanned(scan, now, partners, profile, lambda tables: tools.profile(tables, settings, silent))
     progress("verify_containment", 0, None)
     content = tools.content(both, settings, Meter("verify_containment", progress).read)
     similar = find_similar(
@@ -141,12 +160,15 @@ def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progre
         known=proven_edges(scan),
         nearest=settings.nearest,
     )
-    problems = tuple(content.problems())
+    problems = (*content.problems(), *(_not_compared(other) for other in overlapping if other.name != same))
     if any(problem.where == table.name for problem in problems):
         because = next(problem for problem in problems if problem.where == table.name)
         raise UserError(f"cannot read {path}: {because.because}", hint=because.hint)
     return replace(
-        _finding(path, both, similar, problems), bytes_read=content.bytes_read, kept_bytes_read=content.kept_bytes_read
+        _finding(path, both, similar, problems),
+        is_table=same,
+        bytes_read=content.bytes_read,
+        kept_bytes_read=content.kept_bytes_read,
     )
 
 
@@ -202,6 +224,14 @@ def _overlap(one: Table, other: Table) -> bool:
     return nested or any(file.identity in mine for file in other.files)
 
 
+def _is_same(one: Table, other: Table) -> bool:
+    return {file.identity for file in one.files} == {file.identity for file in other.files}
+
+
+def _not_compared(table: Table) -> Problem:
+    return Problem(table.name, "it shares files or folders with this table, and was not compared", kind="notice")
+
+
 def _ordered(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one < other else (other, one)
 
@@ -212,8 +242,23 @@ def _partners(pairs: SchemaGraph, table: int) -> Iterator[array[int]]:
         yield from (pairs.families[family] for family in (parent, child) if table not in pairs.families[family])
 
 
-def _must_be_as_scanned(scan: Scan, tables: Iterable[int]) -> None:
-    changed = [scan.tables[table].name for table in sorted(tables) if changed_since(scan.tables[table])]
+def _must_be_as_scanned(
+    scan: Scan,
+    now: Sequence[Table],
+    partners: Collection[str],
+    profile: TableProfile,
+    profile_of: Callable[[Sequence[Table]], Profiled],
+) -> None:
+    """No table that could have to do with this one may have come, gone or changed since the scan."""
+    then = {table.name: table.states for table in scan.tables}
+    news = [table for table in now if then.get(table.name) != table.states]
+    same = {table.name for table in now}.difference(table.name for table in news)
+    changed = set(partners) - same
+    profiles = profile_of([table for table in news if table.name not in changed]).profiles
+    pairs = compatible_pairs((*profiles, profile), len(profiles))
+    changed |= {profiles[number].table for family in _partners(pairs, len(profiles)) for number in family}
     if changed:
-        more = f", and {len(changed) - 1:,} more" if changed[1:] else ""
-        raise UserError(f"{changed[0]} has changed since the scan{more}", hint="run `r2d2 update` first")
+        first, *others = sorted(changed)
+        more = f", and {len(others):,} more" if others else ""
+        what = "has changed since the scan" if first in then else "is new since the scan"
+        raise UserError(f"{first} {what}{more}", hint="run `r2d2 update` first")

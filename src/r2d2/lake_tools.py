@@ -34,28 +34,26 @@ from r2d2.settings import Settings
 READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
 FILES_AT_HAND = 200  # footers that are read sooner here than by a job of Spark's …
 FILES_MEANWHILE = 2_000  # … and while it starts
-_SHAPE_PROFILES = ("ignore_case", "partition_types")  # settings that change what a profile says
 
 
 def lake_tools(
     session: LazySession,
     key: bytes,
     *,
-    known: Scan | None = None,
     hash_bits: int = 128,
     shown: bool = False,
     at_hand: int = 0,
     meanwhile: int = 0,
     kept: KeepsBooks | None = None,
 ) -> Tools:
-    """What the pipeline needs of the world; profiles that *known* has are not read again.
+    """What the pipeline needs of the world.
 
     With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark, that
     of up to *meanwhile* files while it starts. Hashes are taken from and left with *kept*.
     """
     return Tools(
         discover=discover_tables,
-        profile=_Profiler(known, session, at_hand, meanwhile),
+        profile=_Profiler(session, at_hand, meanwhile),
         content=partial(_content, session, hashing_with(key, hash_bits), shown, kept),
     )
 
@@ -79,55 +77,33 @@ def discover_tables(roots: Sequence[str], settings: Settings, progress: Progress
 
 
 class _Profiler:
-    """Profiles from the last scan where nothing changed, from the files' metadata elsewhere."""
+    """Profiles from the files' metadata."""
 
-    def __init__(self, known: Scan | None, session: LazySession, at_hand: int = 0, meanwhile: int = 0) -> None:
-        self._known = known
+    def __init__(self, session: LazySession, at_hand: int = 0, meanwhile: int = 0) -> None:
         self._session = session
         self._at_hand = at_hand
         self._meanwhile = 0 if session.is_open else meanwhile
 
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
-        done = self._unchanged(tables, settings)
-        progress("profile", len(done), len(tables))
-        changed = [table for table in tables if table.name not in done]
-        problems = self._read(changed, done, settings, progress) if changed else []
-        kept = [done[table.name] for table in tables if table.name in done]
-        return Profiled([table for table, _ in kept], [profile for _, profile in kept], problems)
-
-    def _unchanged(self, tables: Sequence[Table], settings: Settings) -> dict[str, tuple[Table, TableProfile]]:
-        """What the last scan knows of tables whose files are the same."""
-        if self._known is None or any(
-            self._known.settings.get(name) != getattr(settings, name) for name in _SHAPE_PROFILES
-        ):
-            return {}
-        before = {t.name: (t, p) for t, p in zip(self._known.tables, self._known.profiles, strict=True)}
-        return {
-            table.name: (_with_row_groups(table, before[table.name][0]), before[table.name][1])
-            for table in tables
-            if table.name in before and before[table.name][0].states == table.states
-        }
-
-    def _read(
-        self,
-        tables: Sequence[Table],
-        done: dict[str, tuple[Table, TableProfile]],
-        settings: Settings,
-        progress: Progress,
-    ) -> list[Problem]:
+        if not tables:
+            return Profiled((), (), ())
+        progress("profile", 0, len(tables))
         metadata, problems = self._metadata(tables, settings, progress)
+        done = []
         for table in tables:
             if table.name in metadata:
                 try:
-                    done[table.name] = table_profile(
-                        table,
-                        metadata[table.name],
-                        ignore_case=settings.ignore_case,
-                        partition_types=settings.partition_types,
+                    done.append(
+                        table_profile(
+                            table,
+                            metadata[table.name],
+                            ignore_case=settings.ignore_case,
+                            partition_types=settings.partition_types,
+                        )
                     )
                 except TableError as error:
                     problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
-        return problems
+        return Profiled([table for table, _ in done], [profile for _, profile in done], problems)
 
     def _metadata(
         self, tables: Sequence[Table], settings: Settings, progress: Progress
@@ -250,8 +226,3 @@ def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableConte
     fold = bool(scan.settings.get("ignore_case"))
     raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
     return TableContent(tuple(slices(table.files, raw_types, fold_case=fold)), profile.schema.columns, table.location)
-
-
-def _with_row_groups(table: Table, known: Table) -> Table:
-    row_groups = {file.path: file.row_groups for file in known.files}
-    return replace(table, files=tuple(replace(f, row_groups=row_groups[f.path]) for f in table.files))

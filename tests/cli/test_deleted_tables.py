@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -168,6 +169,23 @@ def test_an_update_that_endangers_a_deleted_table_is_loud_and_what_is_shown_says
     assert loud.code == 1 and loud.out.count("one.parquet") == 1 and "in danger" in loud.out
     assert r2d2("restore", *state, "--all").code == 0
     assert r2d2("update", *state).code == 0
+
+
+def test_a_danger_is_said_at_every_update_even_if_only_bytes_tell(r2d2: Command, deleted: Lake) -> None:
+    """A parent that was rewritten with other rows, as large as before."""
+    state = ("--state", deleted.state)
+    assert r2d2("update", *state).code == 0
+    part = deleted.table("big") / "part-1.parquet"
+    size, rows = part.stat().st_size, pq.read_table(part)
+    put(rows.set_column(0, "id", pc.add(rows["id"], 1)), part)
+    assert part.stat().st_size == size
+    os.utime(part, ns=(10**18 + 9, 10**18 + 9))
+    for _ in range(2):
+        done = r2d2("update", *state, "--json")
+        answer = json.loads(done.out)
+        assert done.code == 1 and {one["table"] for one in answer["endangered"]} == GONE
+        assert all("holds other bytes" in one["wrong"] for one in answer["deleted"])
+    assert "deleted, in danger" in edges(r2d2, deleted)["one.parquet", "two.parquet"]["child_deleted"]
 
 
 def test_a_table_that_was_not_what_the_state_knows_when_it_went_is_not_believed(

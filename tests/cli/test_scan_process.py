@@ -81,7 +81,7 @@ def test_ctrl_c_ends_it_with_130_and_leaves_the_state_as_it_was(
         wait_for(lambda: not processes(process.pid), 30)  # no Java, no workers
     lines = (tmp_path / "err").read_text().split("\n")
     assert [line for line in lines if line and not line.startswith("r2d2: ")] == []
-    assert "r2d2: interrupted; the state is as it was before" in lines
+    assert "r2d2: interrupted; what was finished stands, and nothing is half done" in lines
     assert (tmp_path / "out").read_text() == ""
     assert everything_in(state) == before
 

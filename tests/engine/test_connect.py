@@ -101,7 +101,7 @@ def test_ctrl_c_ends_a_scan_with_130(remote: str, lake_of_many_files: Path, tmp_
         scan.kill()
         scan.wait()
     lines = (tmp_path / "err").read_text().splitlines()
-    assert lines[-1] == "r2d2: interrupted; the state is as it was before"
+    assert lines[-1] == "r2d2: interrupted; what was finished stands, and nothing is half done"
     assert all(line.startswith("r2d2: ") for line in lines if line)
 
 

@@ -161,6 +161,18 @@ def test_a_parent_that_drifted_is_bad_and_restoring_from_quarantine_still_works(
     assert world.restore()[0].by == "quarantine"
 
 
+@pytest.mark.parametrize("what", ["parent", "quarantine"])
+def test_what_was_written_anew_under_the_old_size_is_read_even_in_a_hurry(world: World, what: str) -> None:
+    path = "big/part-0.rows" if what == "parent" else f"{in_quarantine(slot_in(world))}/part-0.rows"
+    content = b"".join(world.files.chunks(path))
+    world.files.unlink(path)
+    world.files.put(path, content)
+    assert (BAD, what) not in findings(world, deep=False)  # another time, the same bytes
+    world.files.unlink(path)
+    world.files.put(path, content[:-4] + b"9" + content[-3:])
+    assert (BAD, what) in findings(world, deep=False)
+
+
 def test_a_drifted_parent_of_a_purged_table_is_refused_until_it_is_back(world: World) -> None:
     world.drill()
     world.purge()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,16 @@ from r2d2.state.hashes import KeptHashes
 KEY = bytes(32)
 NOW = 1_700_000_000_000_000_000
 LONG_AGO = NOW - 10**12
+SIZE = 10**9  # of each file
 
 
 def table(*inodes: int) -> Table:
-    files = tuple(DataFile(f"/lake/t/{inode}", 1, LONG_AGO, (7, inode)) for inode in inodes)
+    files = tuple(DataFile(f"/lake/t/{inode}", SIZE, LONG_AGO, (7, inode)) for inode in inodes)
     return Table("t", "parquet", "/lake/t", files)
 
 
 def file(inode: int, *, modified_ns: int = LONG_AGO) -> list[int]:
-    return list(DataFile(f"/lake/t/{inode}", 1, modified_ns, (7, inode)).stamp)
+    return list(DataFile(f"/lake/t/{inode}", SIZE, modified_ns, (7, inode)).stamp)
 
 
 def books(folder: Path, most_bytes: int = 10_000, *, lake_bytes: int = 10**9, reading: bool = True) -> KeptHashes:
@@ -56,6 +58,29 @@ def found(kept: KeptHashes, *names: str) -> dict[str, bytes | None]:
 
 def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.hashes"))
+
+
+def test_no_more_is_kept_than_a_fifth_of_what_is_left_of_the_lake(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    assert keep(kept, a=b"x" * 100, b=b"y" * 50) == ["a", "b"]
+    kept.save([table(1, 2)])
+    assert size_of(tmp_path / "hashes") == 150
+    small = DataFile("/lake/t/3", 300, LONG_AGO, (7, 3))
+    again = books(tmp_path / "hashes")
+    assert again.grant("c", 50, small.stamp) and again.find("a")
+    with Pack(again.folder, KEY) as pack:
+        again.add(pack.write("c", b"z" * 50))  # type: ignore[arg-type]
+    again.save([replace(table(), files=(small,))])
+    assert found(books(tmp_path / "hashes"), "a", "c") == {"a": None, "c": b"z" * 50}
+    books(tmp_path / "hashes").save([replace(table(), files=(replace(small, size_bytes=200),))])
+    assert size_of(tmp_path / "hashes") == 0
+
+
+def test_of_a_file_with_a_time_in_the_future_hashes_are_kept_by_the_system_s_stamp(tmp_path: Path) -> None:
+    kept = books(tmp_path / "hashes")
+    ahead = DataFile("/lake/t/1", 1, NOW + 10**18, (7, 1), changed_ns=LONG_AGO)
+    assert kept.grant("a", 10, ahead.stamp)
+    assert not kept.grant("b", 10, replace(ahead, changed_ns=NOW).stamp)
 
 
 def test_what_is_kept_is_found_by_the_next_run(tmp_path: Path) -> None:

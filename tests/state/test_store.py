@@ -404,3 +404,11 @@ def test_a_folder_that_was_there_stays_and_so_does_what_was_in_it(tmp_path: Path
     with pytest.raises(ValueError), StateStore(tmp_path).locked():
         raise ValueError
     assert StateStore(tmp_path).load().run == before.run
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no key", b"00", b"\xff"])
+def test_a_key_that_cannot_be_read_is_told(content: bytes | None, tmp_path: Path) -> None:
+    save(tmp_path, plain_scan())
+    key = tmp_path / "key"
+    key.unlink() if content is None else key.write_bytes(content)
+    assert "the key of the state" in refused(StateStore(tmp_path).key)

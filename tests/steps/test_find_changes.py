@@ -98,6 +98,12 @@ def test_a_file_that_was_written_just_before_it_was_listed_is_in_doubt(modified_
     assert change(scan, scan) is expected
 
 
+def test_a_time_in_the_future_says_nothing_and_the_system_s_stamp_does() -> None:
+    for changed_ns, expected in ((LONG_AGO_NS, Change.SAME), (LISTED_NS, Change.REPLACED), (0, Change.REPLACED)):
+        ahead = file(1, modified_ns=LISTED_NS + 10**18, changed_ns=changed_ns)
+        assert change(lake([ahead]), lake([ahead])) is expected
+
+
 def test_a_table_whose_rows_could_not_be_read_is_asked_again() -> None:
     assert change(replace(OLD, problems=(Problem("t", "damaged"),)), OLD) is Change.REPLACED
     assert change(replace(OLD, problems=(Problem("t", "odd", kind="notice"),)), OLD) is Change.SAME

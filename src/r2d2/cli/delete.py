@@ -179,7 +179,7 @@ def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
 
 
 @click.command()
-@click.option("--fast", is_flag=True, help="sizes, times and inodes only; without, every byte is read")
+@click.option("--fast", is_flag=True, help="read only what has another size or time; without, every byte is read")
 @_LAKE
 @with_settings("doctor")
 @_JSON

@@ -43,7 +43,8 @@ def update(as_json: bool, quiet: bool, **given: Any) -> int:
 def find(path: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Say what the lake of the last scan has of the table at PATH, which need not be part of it.
 
-    Exit code 1: a table of the lake has all its rows. Exit code 0: none has. Nothing is written.
+    Exit code 0: no table of the lake has all its rows. Exit code 1: one has, or one that might could not be read.
+    Nothing is written.
     """
     from r2d2.cli.progress import shown
     from r2d2.cli.show_update import show_finding
@@ -53,4 +54,4 @@ def find(path: str, as_json: bool, quiet: bool, **given: Any) -> int:
     with shown(quiet=quiet or as_json) as progress:
         finding = find_in_lake(path, settings, progress=progress)
     show_finding(finding, as_json=as_json)
-    return int(finding.is_there)
+    return int(finding.is_there or finding.needs_a_look)

@@ -74,7 +74,7 @@ def _reader_gone() -> int:
 
 
 def _interrupted() -> int:
-    print("r2d2: interrupted; the state is as it was before", file=sys.stderr)
+    print("r2d2: interrupted; what was finished stands, and nothing is half done", file=sys.stderr)
     return 130
 
 

@@ -74,14 +74,14 @@ def show_finding(finding: Found, *, as_json: bool) -> None:
         print_json(finding_as_dict(finding))
         return
     out = console()
-    says = "is in the lake already" if finding.is_there else "is not in the lake"
-    out.print(printable(f"{finding.path} {says}"), markup=False, style="bold")
+    out.print(printable(f"{finding.path} {finding.says}"), markup=False, style="bold")
     rows = list(islice(_finding_rows(finding), _MOST))
     if rows:
         columns = ("", "table", "containment", "copies", "missing rows", "rows")
         print_table("", columns, rows, ("containment", "missing rows", "rows"))
     for problem in finding.problems:
-        out.print(printable(f"could not be read: {problem.where}: {problem.because}"), markup=False)
+        what = "could not be read" if problem.needs_a_look else "not compared"
+        out.print(printable(f"{what}: {problem.where}: {problem.because}"), markup=False)
 
 
 def _finding_rows(finding: Found) -> Iterator[tuple[object, ...]]:

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 from r2d2 import __version__
 from r2d2.model.kept import SUFFIX, Place, digest_of, read_kept
 from r2d2.model.schema import Token
+from r2d2.model.table import Stamp
 
 if TYPE_CHECKING:
     from r2d2.engine.kernels import HashBlock
@@ -98,7 +99,7 @@ def is_that_file(part: Mapping[str, Any]) -> bool:
         now = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    return [now.st_dev, now.st_ino, now.st_size, now.st_ctime_ns, now.st_mtime_ns] == list(part["file"])
+    return Stamp.of(now) == tuple(part["file"])
 
 
 class Pack:

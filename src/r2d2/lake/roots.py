@@ -69,6 +69,8 @@ def _real_path(spelled: str) -> str:
         raise UserError(f"{path!r} is no path: {error}") from error
     except OSError as error:
         missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+        if missing and os.path.islink(path):
+            raise UserError(f"cannot open {printable(path)}: it is a broken link") from error
         raise UserError(
             f"cannot open {printable(path)}: {'no such file or folder' if missing else error.strerror}",
             hint=_near_names(os.path.abspath(path)) if missing else "",

@@ -3,8 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Stamp(NamedTuple):
+    """What the file system says of a physical file."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    changed_ns: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> Stamp:
+        """That of a file as it is now."""
+        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime_ns, stat.st_mtime_ns)
+
+    def written_ns(self, listed_ns: int) -> int:
+        """When it was written to last. A time after that of the listing says nothing; then the system's stamp does."""
+        return self.modified_ns if self.modified_ns <= listed_ns or not self.changed_ns else self.changed_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +46,12 @@ class DataFile:
         return sum(rows for rows, _ in self.row_groups)
 
     @property
-    def stamp(self) -> tuple[int, int, int, int, int]:
+    def stamp(self) -> Stamp:
         """The same as long as nobody writes to this physical file, wherever it is."""
-        return *self.identity, self.size_bytes, self.changed_ns, self.modified_ns
+        return Stamp(*self.identity, self.size_bytes, self.changed_ns, self.modified_ns)
 
 
-FileState = tuple[str, tuple[int, ...], tuple[tuple[str, str | None], ...]]
+FileState = tuple[str, Stamp, tuple[tuple[str, str | None], ...]]
 
 
 @dataclass(frozen=True, slots=True)

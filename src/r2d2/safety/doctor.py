@@ -11,7 +11,7 @@ from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.refused import Changed, JournalDamaged
 from r2d2.safety.registry import SETTLED, Registry, Slot, State
-from r2d2.safety.tables import Examined, examine, look_at, refuse_unexplained, some
+from r2d2.safety.tables import Examined, examine, has_its_times, look_at, refuse_unexplained, some
 
 BAD, NOTE = "bad", "note"
 _OURS = frozenset(("journal.jsonl", "lock", "quarantine", "work"))
@@ -29,7 +29,7 @@ class Finding:
 
 
 def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
-    """Check it all. *deep* reads every byte of quarantine and parents; without it, names and sizes only."""
+    """Check it all. *deep* reads every byte of quarantine and parents; without it, of what has not the time it had."""
     found = files.stat(SAFETY)
     if found is None:
         return ()
@@ -79,10 +79,11 @@ def _pending(files: Files, slot: Slot) -> Finding:
 def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
     child, aside = slot.entry.child, in_quarantine(slot.slot)
     try:
-        if deep:
+        look = look_at(files, child, aside)
+        if deep or not has_its_times(child, look):
             examine(files, child, aside, alone=True)
         else:
-            refuse_unexplained(child, look_at(files, child, aside))
+            refuse_unexplained(child, look)
     except (Changed, OSError) as error:
         because = f"its copy in quarantine is not what it was: {_said(error)}"
         yield Finding(BAD, "quarantine", child.name, because, "restore it by its recipe now, while its parent is whole")
@@ -91,7 +92,9 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
 def _about_parent(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
     child, parent = slot.entry.child, slot.entry.parent
     try:
-        look = parents.look(parent) if deep else look_at(files, parent, parent.location)
+        look = look_at(files, parent, parent.location)
+        if deep or not has_its_times(parent, look):
+            look = parents.look(parent)
     except (Changed, OSError) as error:
         in_time = slot.state is State.QUARANTINED
         hint = "restore it from quarantine now" if in_time else f"bring the files of {parent.name!r} back from a backup"

@@ -36,6 +36,11 @@ def look_at(files: Files, table: TableSeen, at: str) -> Look:
         return Look(tuple(found), tuple(_others(files, table, at)))
 
 
+def has_its_times(table: TableSeen, look: Look) -> bool:
+    """Whether every file has the time that it had: then, as a rule, nobody wrote to it."""
+    return all(found.modified_ns == file.modified_ns for file, (_, found) in zip(table.files, look.files, strict=True))
+
+
 def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
     """Check a table against what was seen of it, to the last byte. With *alone* nothing else may lie in its folder.
 

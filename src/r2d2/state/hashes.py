@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.model.kept import SUFFIX, Place, read_kept
-from r2d2.model.table import Table
+from r2d2.model.table import Stamp, Table
 
 MOST_OF_LAKE = 0.2  # never more than this share of the lake's own bytes
 MOST_FILES = 64
@@ -98,7 +98,11 @@ class KeptHashes:
 
     def grant(self, name: str, size_bytes: int, file: Sequence[int]) -> bool:
         """Whether there is room for it; what was not used in this run makes room."""
-        if not self.folder or name in self._granted or file[-1] > self._listed_ns - SETTLED_NS:
+        if (
+            not self.folder
+            or name in self._granted
+            or Stamp(*file).written_ns(self._listed_ns) > self._listed_ns - SETTLED_NS
+        ):
             return False
         if self._used_bytes + size_bytes > self._most_bytes:
             return False
@@ -120,7 +124,9 @@ class KeptHashes:
         if not self._home.is_dir():
             return
         with suppress(OSError):  # a full disk: the old books, or none, are as good
-            there = {_spelled(file.stamp) for t in tables for file in t.files}
+            stamps = {file.stamp: file.size_bytes for table in tables for file in table.files}
+            self._most_bytes = min(self._most_bytes, int(MOST_OF_LAKE * sum(stamps.values())))
+            there = {_spelled(stamp) for stamp in stamps}
             live = _compacted(self._worth_keeping(there), self._home, self._most_bytes)
             _write_index(live, self._home)
             _remove_unnamed(self._home, live)

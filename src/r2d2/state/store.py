@@ -20,6 +20,7 @@ from r2d2.model.scan import Scan
 from r2d2.state.tables import read_scan, write_scan
 
 FORMAT = 2
+KEY_BYTES = 32
 _UNFINISHED = ".unfinished-"
 
 
@@ -93,7 +94,15 @@ class StateStore:
 
     def key(self) -> bytes:
         """The secret that row hashes of this state are keyed with."""
-        return bytes.fromhex((self.folder / "key").read_text().strip())
+        try:
+            key = bytes.fromhex((self.folder / "key").read_text("utf-8").strip())
+            if len(key) != KEY_BYTES:
+                raise ValueError("it has another length")
+            return key
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is damaged"
+            hint = "only who made the state can read it; scan into a folder of your own with --state DIR"
+            raise StateError(f"the key of the state in {self.folder} cannot be read ({why})", hint=hint) from error
 
     def _prepare(self) -> None:
         """Make the folder, or see that it is one of ours."""
@@ -101,7 +110,7 @@ class StateStore:
         with self._writing():
             self._runs.mkdir(parents=True, exist_ok=True)
             if not (self.folder / "key").exists():
-                _write_atomically(self.folder / "key", secrets.token_hex(32), mode=0o600)
+                _write_atomically(self.folder / "key", secrets.token_hex(KEY_BYTES), mode=0o600)
             if not (self.folder / "format.json").exists():
                 _write_atomically(self.folder / "format.json", json.dumps({"format": FORMAT}))
 

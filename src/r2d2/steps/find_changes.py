@@ -151,12 +151,14 @@ def _same_files(one: Table, other: Table) -> bool:
 def _doubtful(files: Sequence[DataFile], listed_ns: int) -> bool:
     """Whether a file could have been written again without a change of its time.
 
-    A file's time moves in steps; one that was written within a step of the listing may have changed right after.
+    A file's time moves in steps; one that was written within a step of the listing may have changed right after. Of one
+    whose time lies in the future, the system's own stamp says when that was.
     """
-    return any(
-        file.modified_ns > listed_ns - (CLOCK_NS if file.modified_ns % 1_000_000_000 else WHOLE_SECONDS_NS)
-        for file in files
-    )
+    return any(_is_recent(file.stamp.written_ns(listed_ns), listed_ns) for file in files)
+
+
+def _is_recent(written_ns: int, listed_ns: int) -> bool:
+    return written_ns > listed_ns - (CLOCK_NS if written_ns % 1_000_000_000 else WHOLE_SECONDS_NS)
 
 
 def _unread(old: Scan) -> set[str]:
