@@ -99,6 +99,30 @@ def alone(rebuilder: SparkRebuilder, one: Asked) -> Any:
     return rebuilder.verify(recipe=one.recipe, parent=one.parent, child=one.child)
 
 
+def test_a_parent_that_grew_between_two_plans_rebuilds_the_children_of_both(
+    rebuilder: SparkRebuilder, tmp_path: Path
+) -> None:
+    table = pa.table({"id": list(range(12))})
+    grown = put(tmp_path / "parent", table, files=3)
+    before = Put(grown.path, grown.files[:1])
+    recipe = Recipe((output(("id",)),), where=Compare(("id",), ">=", Literal("int", 2)))
+    children = [put(tmp_path / "first", table.slice(2, 2)), put(tmp_path / "second", table.slice(2))]
+    several = [
+        asked(rebuilder, recipe, parent, child, tmp_path / f"into {number}")
+        for number, (parent, child) in enumerate(zip([before, grown], children, strict=True))
+    ]
+    for order in (several, several[::-1]):
+        assert [one.differs for one in rebuilder.verify_many(order)] == ["", ""]
+        assert [one.content.rows for one in rebuilder.verify_many(order)] == [len_of(one.child) for one in order]
+    written = rebuilder.rebuild_many(several)
+    rebuilt = [Put(one.into, files) for one, files in zip(several, written, strict=True)]
+    assert rebuilder.measure_many(rebuilt) == rebuilder.measure_many(children)
+
+
+def len_of(table: Put) -> int:
+    return sum(pq.read_metadata(Path(table.path, name)).num_rows for name in table.files)
+
+
 def test_many_tables_get_the_answers_that_each_alone_gets(
     rebuilder: SparkRebuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

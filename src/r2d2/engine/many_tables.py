@@ -154,25 +154,33 @@ def _open(spark: SparkSession, part: Part, names: _Names) -> tuple[Read, Sequenc
 
 
 def _by_predicate(part: Part, read: Read, name_of: Mapping[str, str]) -> Iterator[tuple[list[str], list[Column]]]:
-    """For each source the names of its files, and the number of each pair whose predicate keeps the row, or NULL."""
+    """Files with the same pairs, and for each of these its number if its predicate keeps the row, or NULL.
+
+    A file stands in one group only, whatever pairs share it: a parent that grew has some of its files in more pairs.
+    """
     from pyspark.sql import functions as F
 
-    by_source: defaultdict[tuple[str, ...], list[Column]] = defaultdict(list)
+    numbers: dict[int, Column] = {}
+    pairs_of: defaultdict[str, list[int]] = defaultdict(list)
     for number, shape, given in part.members:
         if given is not None and given.recipe.where is not None:
-            keep = keep_where(given.recipe.where, read, given.fold_case)
-            by_source[tuple(name_of[file.path] for file in shape.files)].append(F.when(keep, F.lit(number)))
-    for files, pairs in by_source.items():
-        yield list(files), pairs
+            numbers[number] = F.when(keep_where(given.recipe.where, read, given.fold_case), F.lit(number))
+            for file in shape.files:
+                pairs_of[name_of[file.path]].append(number)
+    groups: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
+    for name, pairs in pairs_of.items():
+        groups[tuple(pairs)].append(name)
+    for pairs_of_files, files in groups.items():
+        yield files, [numbers[pair] for pair in pairs_of_files]
 
 
-def _kept(by_source: list[tuple[list[str], list[Column]]]) -> Column:
+def _kept(groups: list[tuple[list[str], list[Column]]]) -> Column:
     from pyspark.sql import functions as F
 
     nobody = F.lit(None).cast(_PAIRS)
-    if not by_source:
+    if not groups:
         return nobody
-    (files, pairs), *others = by_source
+    (files, pairs), *others = groups
     chain = F.when(F.col(FILE).isin(files), F.array_compact(F.array(*pairs)))
     for files, pairs in others:
         chain = chain.when(F.col(FILE).isin(files), F.array_compact(F.array(*pairs)))
