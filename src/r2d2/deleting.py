@@ -27,7 +27,7 @@ from r2d2.safety import drill as drilling
 from r2d2.safety import purge as purging
 from r2d2.safety import restore as restoring
 from r2d2.safety import status as standing
-from r2d2.safety.check_tables import Objection, objections
+from r2d2.safety.check_tables import Objection, objections, refuse_lake_above
 from r2d2.safety.find import deleted
 from r2d2.safety.guards import check_plan, number_to_type
 from r2d2.safety.lake import Clock, Lake, posix_files, read_registry
@@ -146,6 +146,7 @@ def make_plan(
         planned = plan_lake(scan, recipes, settings, **_past(scan))
         return replace(planned, absent=known.absent, notes=(*planned.notes, *stale)), None
     with posix_files(lake_root(scan)) as files, LazySession(settings, spark, works=True) as session:
+        refuse_lake_above(files)
         planned = plan_lake(scan, recipes, settings, **_as_arguments(past_deletions(scan, files)))
         rebuilder = SparkRebuilder(session)
         draft = draft_plan(scan, recipes, planned, files=files, rebuilder=rebuilder, told=told)

@@ -17,6 +17,7 @@ from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Table
 from r2d2.planning import Planned, Recipes
+from r2d2.safety.check_tables import refuse_lake_between
 from r2d2.safety.files import Files
 from r2d2.safety.guards import refuse_same_table, refuse_unread
 from r2d2.safety.lake import read_registry
@@ -133,6 +134,8 @@ class _Drafts:
         recipe = self._recipes[pair]
         assert isinstance(recipe, Recipe)
         parent, child = (self._table(number) for number in pair)
+        for table in (child, parent):
+            refuse_lake_between(self._files, table)
         entry = Entry(child, parent, {}, "", Content(0, 0, ""))
         refuse_same_table(entry)
         refuse_unread(entry)

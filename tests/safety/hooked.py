@@ -7,7 +7,7 @@ from typing import Any
 
 CALLS = (
     "stat", "names", "chunks", "create", "append", "truncate", "sync",
-    "make_folder", "move", "unlink", "remove_folder", "lock", "lock_holder",
+    "make_folder", "move", "unlink", "remove_folder", "lock", "lock_holder", "lies_above",
 )  # fmt: skip
 
 

@@ -54,8 +54,12 @@ class MemoryFiles:
         self.next_inode = 2
         self.locked: dict[str, str] = {}
         self.names_of: Counter[int] | None = None  # how many names each file has; counted when asked for
+        self.above: dict[str, str] = {}  # by name, the folder above the root that holds it
 
     # --- the Files protocol
+
+    def lies_above(self, name: str) -> str | None:
+        return self.above.get(name)
 
     def stat(self, path: str) -> Stat | None:
         try:

@@ -22,7 +22,7 @@ from r2d2.safety import codec, tables
 from r2d2.safety.apply import Approval
 from r2d2.safety.guards import check_plan
 from r2d2.safety.journal import read_journal
-from r2d2.safety.paths import JOURNAL
+from r2d2.safety.paths import JOURNAL, SAFETY
 from r2d2.safety.plan import Plan, parse_plan, plan_bytes, recipe_digest, seal
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.purge import purge
@@ -103,6 +103,18 @@ def a_journal_with_a_path_that_leads_out() -> bool:
 def a_plan_of_another_lake() -> bool:
     world = memory_world()
     return is_deleted(world, resealed(world, lake_root="/another/lake"))
+
+
+def a_lake_in_a_lake() -> bool:
+    world = memory_world()
+    world.files.above[SAFETY] = "/"
+    return is_deleted(world)
+
+
+def a_lake_between() -> bool:
+    world = memory_world()
+    world.files.put("a/.r2d2-safety/journal.jsonl", b"")
+    return is_deleted(world)
 
 
 def a_plan_used_before() -> bool:
@@ -492,6 +504,8 @@ GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_malformed": a_plan_with_a_path_that_leads_out,
     "refuse_malformed_entry": a_journal_with_a_path_that_leads_out,
     "refuse_other_lake": a_plan_of_another_lake,
+    "refuse_lake_above": a_lake_in_a_lake,
+    "refuse_lake_between": a_lake_between,
     "refuse_used": a_plan_used_before,
     "refuse_nameless": a_plan_nobody_approved,
     "refuse_large": a_large_plan,

@@ -202,3 +202,15 @@ def test_links_inside_a_rebuilt_table_are_removed_and_not_followed(files: PosixF
 
 def test_nobody_holds_a_lake_without_a_lock_file(files: PosixFiles) -> None:
     assert status(files).held_by is None and doctor(files) == ()
+
+
+def test_a_folder_above_that_holds_something_is_found(tmp_path: Path) -> None:
+    (tmp_path / "x" / "lake").mkdir(parents=True)
+    files = PosixFiles(str(tmp_path / "x" / "lake"))
+    (tmp_path / "x" / "lake" / ".mark").mkdir()
+    assert files.lies_above(".mark") is None, "the root itself is not above it"
+    (tmp_path / ".mark").mkdir()
+    assert files.lies_above(".mark") == os.path.realpath(tmp_path)
+    (tmp_path / "x" / ".mark").symlink_to("nowhere")
+    assert files.lies_above(".mark") == os.path.realpath(tmp_path / "x")
+    files.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from r2d2.safety.files import Files
 from r2d2.safety.paths import QUARANTINE, SAFETY, join
-from r2d2.safety.plan import Entry, Plan
+from r2d2.safety.plan import Entry, Plan, TableSeen
 from r2d2.safety.refused import Refused
 from r2d2.safety.registry import Registry
 from r2d2.safety.tables import (
@@ -34,6 +34,9 @@ class TableChecks:
 
     def check(self, entry: Entry, *, now: float, quiet_seconds: float) -> None:
         """Every guard that looks at the child and its parent."""
+        refuse_lake_above(self._files)
+        for table in (entry.child, entry.parent):
+            refuse_lake_between(self._files, table)
         child = examine(self._files, entry.child, entry.child.location, alone=True)
         parent = self._parents.look(entry.parent)
         refuse_shared_files(entry.child, child, entry.parent, parent)
@@ -60,6 +63,28 @@ class TableChecks:
                     if found is not None:
                         self._pinned[found.device, found.inode] = slot.entry.child.name
         return self._pinned
+
+
+def refuse_lake_above(files: Files) -> None:
+    """A lake in a lake has a journal of its own, and does not know what tables the other one needs (HAZARDS 15, 16)."""
+    above = files.lies_above(SAFETY)
+    if above is not None:
+        raise Refused(
+            f"{files.root} is a part of {above}, from which tables were deleted",
+            hint=f"scan {above} and plan there: what its deleted tables are rebuilt from must stay",
+        )
+
+
+def refuse_lake_between(files: Files, table: TableSeen) -> None:
+    """The same from above: a table that lies in a folder from which tables were deleted by itself."""
+    parts = table.location.split("/")
+    for depth in range(1, len(parts) + 1):
+        folder = "/".join(parts[:depth])
+        if files.stat(join(folder, SAFETY)) is not None:
+            raise Refused(
+                f"{table.name!r} is a table of {join(files.root, folder)}, from which tables were deleted",
+                hint="scan that folder and plan there, or restore all of its tables and remove its safety folder",
+            )
 
 
 @dataclass(frozen=True, slots=True)

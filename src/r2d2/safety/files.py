@@ -75,6 +75,9 @@ class Files(Protocol):
     def lock_holder(self, path: str) -> str | None:
         """The note of whoever holds the lock now; None if nobody does."""
 
+    def lies_above(self, name: str) -> str | None:
+        """The nearest folder above the root that holds something of this name; None if none does."""
+
 
 def refuse_remote(address: str) -> None:
     """Object stores and HDFS: not yet. Their rename is a copy, or their locks are not ours (HAZARDS 23)."""

@@ -41,6 +41,15 @@ class PosixFiles:
         """The absolute path of the root."""
         return self._root
 
+    def lies_above(self, name: str) -> str | None:
+        """The nearest folder above the root that holds something of this name."""
+        folder = self._root
+        while (above := os.path.dirname(folder)) != folder:
+            folder = above
+            if os.path.lexists(os.path.join(folder, name)):
+                return folder
+        return None
+
     def close(self) -> None:
         """Let go of the root."""
         os.close(self._descriptor)
