@@ -35,6 +35,7 @@ _REQUIRED = {0: (1, 2, 3, 4), 2: (1, 2), 3: (1, 2, 3, 4, 5, 6)}
 _ENCODINGS = {0: {0, 2, 3, 4, 5, 6, 7, 8, 9}, 2: {0, 2}, 3: {0, 2, 3, 4, 5, 6, 7, 8, 9}}
 _WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 _PLAIN = 0
+_NUMBERED = (2, 8)  # values by their numbers in the dictionary
 _LEVELS = 3  # run lengths. An old encoding could stand there too, and the fast reader would not heed it
 _START_BYTES = {"ZSTD": (1 << 17) + 64, "GZIP": 4096}  # to be read of a page to see how it begins
 _FEW_BYTES = 64
@@ -86,7 +87,7 @@ def _check_chunk(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSc
         _check_content(file, page, content, codec)
         if more and 4 not in page:
             checked = False
-            full = full and (not nullable or _is_full(file, page, content, codec, more))
+            full = full and _begins_well(file, page, content, codec, more if nullable else 0)
         values, at = values + more, content + page[3]
     return values == wanted and (full or checked)
 
@@ -97,13 +98,28 @@ def _has_nulls(chunk: pq.ColumnChunkMetaData) -> bool:
     return told is None or not told.has_null_count or told.null_count > 0
 
 
-def _is_full(file: _File, page: dict[int, Any], at: int, codec: str, values: int) -> bool:
-    """Whether the levels of a page are one run of ones, as all writers have it where nothing is NULL."""
-    run = _varint(values << 1) + b"\x01"
+def _begins_well(file: _File, page: dict[int, Any], at: int, codec: str, levels: int) -> bool:
+    """Whether the levels of a page, if it has any, are one run of ones, as all writers have it where nothing is NULL.
+
+    And whether the numbers of a dictionary's values, if there are such, are some bits wide. If they say that they are
+    none wide, the fast reader does not look at them any further.
+    """
+    run = _varint(levels << 1) + b"\x01" if levels else b""
     if page[1] == 3:  # these levels are never compressed
-        return page[8][5] == len(run) and file.read(at + page[8][6], len(run)) == run
-    run = len(run).to_bytes(4, "little") + run
-    return page_start(file.read(at, min(page[3], _START_BYTES.get(codec, _FEW_BYTES))), codec, len(run)) == run
+        own = page[8]
+        if levels and (own[5] != len(run) or file.read(at + own[6], len(run)) != run):
+            return False
+        before, run, numbered = own[5] + own[6], b"", own[4] in _NUMBERED
+        codec = codec if own.get(7, True) else "UNCOMPRESSED"
+    else:
+        before, numbered = 0, page[5][2] in _NUMBERED
+        run = len(run).to_bytes(4, "little") + run if levels else b""
+    wanted = len(run) + numbered
+    if not wanted:
+        return True
+    stored = file.read(at + before, min(page[3] - before, _START_BYTES.get(codec, _FEW_BYTES)))
+    start = page_start(stored, codec, wanted)
+    return start is not None and len(start) == wanted and start.startswith(run) and not (numbered and start[-1] == 0)
 
 
 def _varint(value: int) -> bytes:
