@@ -31,7 +31,7 @@ from r2d2.safety.check_tables import Objection, objections, refuse_lake_above
 from r2d2.safety.find import deleted
 from r2d2.safety.guards import check_plan, number_to_type
 from r2d2.safety.lake import Clock, Lake, posix_files, read_registry
-from r2d2.safety.operations import CheckTables, Commit, MoveAside, Operation, VerifyAside, explain
+from r2d2.safety.operations import CheckTables, Commit, MoveAside, Operation, UsePlan, VerifyAside, explain
 from r2d2.safety.paths import SAFETY
 from r2d2.safety.plan import Content, Plan, read_plan, write_plan
 from r2d2.safety.posix import PosixFiles
@@ -228,6 +228,8 @@ def apply_plan(
     counted = Counter[type[Operation]]()
 
     def progress(operation: Operation) -> None:
+        if isinstance(operation, UsePlan):
+            here.session()  # where Spark does not start, the plan is not used up
         if type(operation) in _SAID:
             told(_SAID[type(operation)], counted[type(operation)], len(plan.entries))
             counted[type(operation)] += len(operation.tables) if isinstance(operation, VerifyAside) else 1
