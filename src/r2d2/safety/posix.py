@@ -36,6 +36,9 @@ class PosixFiles:
             self._descriptor = os.open(self._root, _FOLDER_FLAGS)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise Refused(f"there is no folder {root}", hint="give the root of a lake") from error
+        except OSError as error:
+            hint = "run it as a user who may read the lake"
+            raise Refused(f"the folder {root} cannot be opened ({error.strerror})", hint=hint) from error
         self._rename_new = rename_new or rename_new_by_kernel
 
     @property
