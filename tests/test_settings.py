@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,8 @@ def test_a_wrong_type_from_code_is_told(name: str, value: Any, tmp_path: Path) -
         ("master = 'mesos://host'", "--master must start with local or spark:// or yarn or k8s://, not mesos://host"),
         ("remote = 'host:15002'", "--remote must start with sc://, not host:15002"),
         ("footer_timeout = inf", "--footer-timeout must be at least 0.1 and at most 86400"),
+        ("quiet_period = inf", "--quiet-period must be at least 0, and finite, not inf"),
+        ("retention = 40000.0", "--retention must be at least 0 and at most 36500, not 40000.0"),
         ("epsilon = 1e-17", "--epsilon must be 0, or at least 0.000001 and below 1, not 1e-17"),
         ("epsilon = -0.1", "--epsilon must be 0, or"),
         ("epsilon = nan", "--epsilon must be 0, or"),
@@ -193,6 +196,13 @@ def test_a_value_out_of_bounds_is_told_wherever_it_comes_from(toml: str, says: s
     name, _, value = toml.partition(" = ")
     assert says in refused(tmp_path, toml)
     assert says in refused(tmp_path, environment={f"R2D2_{name.upper()}": value.strip("'")})
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_no_setting_is_infinite_or_no_number(value: float, tmp_path: Path) -> None:
+    for declaration in declarations():
+        if declaration.type is float:
+            assert f"{declaration.option} must be" in refused(tmp_path, **{declaration.name: value})
 
 
 @pytest.mark.parametrize("toml", ["keep_run = 2", "keep-runs = 2", "Keep_Runs = 2"])

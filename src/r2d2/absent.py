@@ -22,7 +22,7 @@ def with_absent(scan: Scan) -> Scan:
     recover_lakes(scan.roots)
     try:
         return replace(scan, absent=absent_tables(scan))
-    except R2D2Error:  # a damaged journal, say: `update`, `status` and `doctor` name it, showing a graph goes on
+    except (R2D2Error, OSError):  # a damaged journal, say: `update` and `doctor` name it, showing a graph goes on
         return scan
 
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ from r2d2.safety.plan import Content, Plan, read_plan, write_plan
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuild, Verify
 from r2d2.safety.recovery import Recovered, open_lake
-from r2d2.safety.refused import Busy, JournalDamaged, Refused
+from r2d2.safety.refused import Busy, JournalDamaged, Refused, disk_error, in_one_line
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from r2d2.steps.leave_out_absent import leave_out_absent
@@ -135,8 +135,8 @@ def make_plan(
     settings: Settings, *, out: str = "", spark: SparkSession | None = None, told: Told = quiet
 ) -> tuple[Planned, Draft | None]:
     """What is best deleted; with *out*, also as a plan in a file that can be applied."""
-    if out and os.path.exists(out):
-        raise UserError(f"{out} exists already", hint="a plan is never replaced: give another name, or remove it")
+    if out:
+        _refuse_unwritable(out)
     known = with_absent(StateStore(settings.state).load())
     scan = leave_out_absent(known)
     told("looking for recipes", 0, 0)
@@ -153,6 +153,17 @@ def make_plan(
     if draft.plan is not None:
         write_plan(draft.plan, out)
     return replace(planned, absent=known.absent, notes=(*planned.notes, *stale)), draft
+
+
+def _refuse_unwritable(out: str) -> None:
+    """Before the hours of planning, not after them."""
+    if os.path.exists(out):
+        raise UserError(f"{out} exists already", hint="a plan is never replaced: give another name, or remove it")
+    folder = os.path.dirname(os.path.abspath(out))
+    if not os.path.isdir(folder):
+        raise UserError(f"there is no folder {folder}", hint="make it, or give another name with --out")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"nothing may be written to {folder}", hint="give another name with --out")
 
 
 def _stale(scan: Scan) -> list[str]:
@@ -256,7 +267,7 @@ _SAID: dict[type[Operation], str] = {
 
 def _is_untouched(root: str) -> bool:
     """Whether nothing was ever deleted there: then nothing is to be done, and no folder to be left behind."""
-    with posix_files(root) as files:
+    with _looking(root) as files:
         return files.stat(SAFETY) is None
 
 
@@ -336,10 +347,23 @@ def endangered(scan: Scan, changed: Collection[str]) -> tuple[doctoring.Finding,
 
 
 def _after_recovery(root: str, look: Callable[[PosixFiles], Any]) -> tuple[tuple[Recovered, ...], Any]:
-    """Recover, if there is anything to recover and nobody else is at work, then look."""
-    with posix_files(root) as files:
+    """Recover, if something is half-way and nobody else is at work, then look: whatever recovery could not do."""
+    with _looking(root) as files:
         recovered: tuple[Recovered, ...] = ()
-        if files.stat(SAFETY) is not None:
-            with suppress(Busy, JournalDamaged):  # whoever looks is told by what they look at
-                recovered = recover_files(files)
+        try:
+            recovered = recover_files(files)
+        except (Busy, JournalDamaged):  # whoever looks is told by what they look at
+            pass
+        except R2D2Error as error:
+            recovered = (Recovered("", "", in_one_line(error)),)
         return recovered, look(files)
+
+
+@contextmanager
+def _looking(root: str) -> Iterator[PosixFiles]:
+    """The files of a lake for somebody who only looks: what they may not read is said, and is no bug."""
+    with posix_files(root) as files:
+        try:
+            yield files
+        except OSError as error:
+            raise disk_error(error) from error

@@ -25,8 +25,8 @@ def recover_lakes(roots: Sequence[str]) -> None:
 def _recovered(root: str) -> tuple[Recovered, ...]:
     try:
         with posix_files(root) as files:
-            return recover_files(files) if _is_half_way(files) else ()
-    except R2D2Error:  # no lake of ours, or one that cannot be opened now: the command says what that means
+            return recover_files(files)
+    except (R2D2Error, OSError):  # no lake of ours, or one that cannot be opened now: the command says what that means
         return ()
 
 
@@ -36,6 +36,8 @@ def _is_half_way(files: Files) -> bool:
 
 
 def recover_files(files: Files) -> tuple[Recovered, ...]:
-    """Lock the lake, recover it, let it go again."""
+    """Lock the lake, recover it, let it go again. Where nothing is half-way, who may only read need no more."""
+    if not _is_half_way(files):
+        return ()
     with open_lake(files) as (_, recovered):
         return recovered

@@ -5,6 +5,7 @@ Later wins: default < `r2d2.toml` < environment `R2D2_*` < option on the command
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +56,12 @@ def _setting(
 
 
 def _at_least(least: float) -> Check:
-    return lambda value: None if value >= least else f"must be at least {least}"
+    return lambda value: None if least <= value < math.inf else f"must be at least {least}{_finite(value)}"
+
+
+def _finite(value: float) -> str:
+    """Infinity is no number of days or bytes: nothing can be reckoned with it."""
+    return ", and finite" if value == math.inf else ""
 
 
 def _between(least: float, most: float) -> Check:
@@ -273,7 +279,7 @@ class Settings:
         "days that a deleted table stays in quarantine before it may be purged",
         commands=["purge", "status"],
         metavar="DAYS",
-        check=_at_least(0),
+        check=_from_to(0, 36_500),
     )
     keep_runs: int = _setting(
         2,

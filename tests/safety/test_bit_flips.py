@@ -141,6 +141,8 @@ def test_what_can_be_read_neither_in_quarantine_nor_in_its_parent_is_left_alone(
         if name == "chunks" and not given[0].endswith("journal.jsonl"):
             raise OSError(errno.EIO, os.strerror(errno.EIO), given[0])
 
-    with pytest.raises(DiskError):
-        world.restore(Hooked(world.files, before))
+    with pytest.raises(DiskError, match="cannot be read"):
+        world.restore(Hooked(world.files, before), tables=["a/small"])
+    left = world.restore(Hooked(world.files, before))
+    assert len(left) == len(CHILDREN) and not any(one.is_restored for one in left)
     assert all(one.is_restored and one.by == "quarantine" for one in world.restore())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,18 @@ def test_who_holds_the_lake_is_said(fast_folder: Path) -> None:
         assert "lock" in [finding.what for finding in doctor(world.files)]
     assert status(world.files).held_by is None
     assert "lock" not in [finding.what for finding in doctor(world.files)]
+
+
+def test_whoever_only_looks_refuses_nobody(fast_folder: Path) -> None:
+    world = posix_world(fast_folder / "lake")
+    world.recover()
+    with open(fast_folder / "lake" / LOCK, "rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)  # what a look at the lock does, for longer than it does
+        assert status(world.files).held_by is None
+        gone = threading.Timer(0.03, lambda: fcntl.flock(looking, fcntl.LOCK_UN))
+        gone.start()
+        world.recover()
+        gone.join()
 
 
 def test_a_lock_file_that_was_replaced_meanwhile_is_not_trusted(fast_folder: Path) -> None:

@@ -250,7 +250,7 @@ def test_leftovers_are_named_and_those_of_others_are_left_alone(world: World) ->
     assert found == [
         (NOTE, f"{SAFETY}/readme", "nothing here touches it"),
         (BAD, f"{QUARANTINE}/{'0' * 64}", "look into it; nothing here touches it"),
-        (NOTE, f"{WORK}/{'1' * 64}", "any command removes it"),
+        (NOTE, f"{WORK}/{'1' * 64}", "the next apply, drill, purge or restore removes it"),
         (NOTE, f"{WORK}/notes", "nothing here touches it"),
     ]
     world.recover()
@@ -359,12 +359,18 @@ def test_a_purge_is_not_finished_if_the_parent_changed_meanwhile(world: World) -
     world.drill()
     with pytest.raises(Killed):
         world.purge(_killed_after(world, "unlink"))
+    before = b"".join(world.files.chunks("big/part-0.rows"))
     world.files.append("big/part-0.rows", b'[1, "x", 1]\n')
     with open_lake(world.files, world.clock) as (lake, recovered):
         assert recovered[0].did == "" and "its parent is not what it was" in recovered[0].because
         assert lake.registry.active[0].state is State.PURGING
-    assert (BAD, "parent") in findings(world)
+    (wrong,) = [one for one in doctor(world.files) if one.severity == BAD]
+    assert wrong.what == "parent" and "bring the files of 'big' back from a backup" in wrong.hint
+    assert in_quarantine(slot_in(world)) in wrong.hint  # what is left of the table can be had by hand
     assert world.files.names(in_quarantine(slot_in(world))) != []
+    world.files.scribble("big/part-0.rows", before)
+    world.recover()
+    assert world.restore()[0].is_restored and world.rows_at("a/small") == world.original["a/small"]
 
 
 def test_a_file_that_came_to_bear_a_listed_name_is_not_unlinked(world: World) -> None:

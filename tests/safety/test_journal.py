@@ -81,6 +81,15 @@ def test_a_flipped_bit_anywhere_stops_or_costs_the_last_record_only(used: World)
     assert stopped >= last_line // 11
 
 
+def test_a_damaged_end_of_a_line_does_not_cost_the_record_before_it(used: World) -> None:
+    content = content_of(used)
+    before_last = content.rstrip(b"\n").rfind(b"\n")
+    for bit in range(8):
+        flipped = content[:before_last] + bytes([ord("\n") ^ (1 << bit)]) + content[before_last + 1 :]
+        with pytest.raises(JournalDamaged):
+            read_journal(with_journal(used, flipped).files)
+
+
 def test_lines_lost_repeated_or_swapped_stop_everything(used: World) -> None:
     lines = content_of(used).splitlines(keepends=True)
     for index in range(1, len(lines) - 1):

@@ -142,7 +142,7 @@ def test_a_plan_survives_the_way_through_a_file(tmp_path: Path) -> None:
     path = str(tmp_path / "plan.json")
     write_plan(plan, path)
     assert read_plan(path) == plan
-    with pytest.raises(FileExistsError):
+    with pytest.raises(Refused, match="File exists"):
         write_plan(plan, path)
     pretty = json.dumps(json.loads(Path(path).read_text()), indent=2)
     assert parse_plan(pretty.encode()) == plan  # spelling is no edit

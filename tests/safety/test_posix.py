@@ -149,6 +149,9 @@ def test_what_is_no_lake_is_refused(fast_folder: Path) -> None:
     for root in ("missing", "file"):
         with pytest.raises(Refused, match="no folder"):
             PosixFiles(str(fast_folder / root))
+    with pytest.raises(Refused, match="cannot be opened") as caught:
+        PosixFiles(str(fast_folder / ("x" * 300)))
+    assert "may read" in caught.value.hint
     for address in ("s3://b/x", "hdfs://n/x", "abfss://c@a/x", "gs://b"):
         with pytest.raises(Refused, match="not supported yet"):
             refuse_remote(address)

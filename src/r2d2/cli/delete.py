@@ -121,7 +121,8 @@ def purge(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     with _interruptible():
         recovered, done = deleting.purge_tables(root, settings)
     show_purges(recovered, done, as_json=as_json)
-    due = {t.slot for t in deleting.status_of(root, settings)[1].tables if t.purge_from and t.purge_from <= now}
+    left = deleting.status_of(root, settings)[1].tables
+    due = {t.slot for t in left if t.state == "purging" or (t.purge_from and t.purge_from <= now)}
     return int(any(one.slot in due for one in done if not one.is_purged))
 
 

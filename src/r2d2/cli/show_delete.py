@@ -121,14 +121,15 @@ def show_restored(recovered: Sequence[Recovered], done: Sequence[Restore], *, as
         print_json(as_dict(recovered, done))
         return
     _show_recovered(recovered)
-    back = [
-        (one.table, f"from {one.by}" if one.by == "quarantine" else f"by {one.by}", one.path)
-        for one in done
-        if one.is_restored
-    ]
+    back = [(one.table, _how(one), one.path) for one in done if one.is_restored]
     _show_rows("Restored", ("table", "how", "where"), back)
     _show_failures("Not restored", [(one.table, one.because) for one in done if not one.is_restored])
     console().print(f"[bold]{len(back):,} of {len(done):,} tables restored[/]")
+
+
+def _how(one: Restore) -> str:
+    """What brought a table back; by its recipe, also why not from quarantine."""
+    return f"by {one.by}: {one.because}" if one.because else f"from {one.by}"
 
 
 def show_status(
@@ -226,7 +227,8 @@ def show_findings(recovered: Sequence[Recovered], found: Sequence[Finding], *, a
 def _show_recovered(recovered: Sequence[Recovered]) -> None:
     for one in recovered:
         what = f"{one.did}: {one.because}" if one.did else f"left as it is: {one.because}"
-        console(stderr=True).print(f"[yellow]recovered[/] {plain(one.table)}: {plain(what)}")
+        about = f"{plain(one.table)}: " if one.table else ""
+        console(stderr=True).print(f"[yellow]recovered[/] {about}{plain(what)}")
 
 
 def _show_failures(title: str, rows: Sequence[tuple[str, str]]) -> None:

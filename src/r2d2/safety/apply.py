@@ -30,7 +30,7 @@ from r2d2.safety.plan import Content, Entry, Plan, TableSeen
 from r2d2.safety.rebuilder import Comparison, Rebuilder, Verify
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
 from r2d2.safety.recovery import undo_move
-from r2d2.safety.refused import Changed, JournalStopped, in_one_line
+from r2d2.safety.refused import Changed, DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.registry import State
 from r2d2.safety.tables import (
     Examined,
@@ -42,7 +42,7 @@ from r2d2.safety.tables import (
     refuse_rewritten,
     refuse_unexplained,
 )
-from r2d2.safety.trials import ask, each
+from r2d2.safety.trials import ask, each, own_errors
 
 QUIET_SECONDS = 3600.0
 
@@ -157,7 +157,13 @@ def _perform_on_table(run: Run, operation: MoveAside | Commit) -> None:
 
 def _put_back(run: Run, entry: Entry, name: str, error: BaseException) -> None:
     slot, because = run.lake.registry.slots.get(name), in_one_line(error)
-    left = undo_move(run.lake, slot, because) if slot and slot.state is State.MOVING else ""
+    left = ""
+    if slot and slot.state is State.MOVING:
+        try:
+            with own_errors():
+                left = undo_move(run.lake, slot, because)
+        except (Refused, DiskError) as failed:  # the next command tries again; the others are not to wait for it
+            left = f"{because}; it cannot be put back yet: {in_one_line(failed)}"
     run.outcomes[name] = Applied(entry.child.name, name, False, left or because)
 
 

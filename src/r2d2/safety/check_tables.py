@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from r2d2.safety.files import Files
 from r2d2.safety.paths import QUARANTINE, SAFETY, join
 from r2d2.safety.plan import Entry, Plan, TableSeen
-from r2d2.safety.refused import Refused
+from r2d2.safety.refused import DiskError, Refused
 from r2d2.safety.registry import Registry
 from r2d2.safety.tables import (
     Examined,
@@ -20,6 +20,7 @@ from r2d2.safety.tables import (
     refuse_rewritten,
     refuse_shared_files,
 )
+from r2d2.safety.trials import own_errors
 
 
 class TableChecks:
@@ -105,7 +106,8 @@ def objections(
     found = []
     for entry in plan.entries:
         try:
-            checks.check(entry, now=now, quiet_seconds=quiet_seconds)
-        except Refused as error:
+            with own_errors():
+                checks.check(entry, now=now, quiet_seconds=quiet_seconds)
+        except (Refused, DiskError) as error:
             found.append(Objection(entry.child.name, str(error.args[0]), error.hint))
     return tuple(found)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from r2d2.safety.files import FOLDER, Files
 from r2d2.safety.journal import Told, read_journal
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.moving import in_quarantine, is_stranded
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.refused import Changed, JournalDamaged
 from r2d2.safety.registry import SETTLED, Registry, Slot, State
@@ -40,6 +40,8 @@ def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
         registry = Registry(told.records)
     except JournalDamaged as error:
         return (Finding(BAD, "journal", "", str(error.args[0]), error.hint),)
+    except OSError as error:
+        return (Finding(BAD, "journal", "", f"it cannot be read ({error})", "ask whoever may read it, or the disk"),)
     return tuple(_findings(files, told, registry, deep))
 
 
@@ -49,19 +51,24 @@ def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Itera
         yield Finding(NOTE, "lock", "", f"the lake is in use by {holder}", "what is below may be in motion")
     if told.torn_bytes and holder is None:
         because = f"its last {told.torn_bytes} bytes were torn by a crash"
-        yield Finding(NOTE, "journal", "", because, "any command cuts them off")
+        yield Finding(NOTE, "journal", "", because, "the next apply, drill, purge or restore cuts them off")
     parents = Examined(files, alone=False)
     for slot in registry.active:
         yield from _about_slot(files, slot, parents, deep)
-    yield from _leftovers(files, registry)
+    try:
+        yield from _leftovers(files, registry)
+    except OSError as error:
+        yield Finding(BAD, "folder", "", f"{SAFETY} cannot be listed ({error})", "see that it can be read")
 
 
 def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
-    if slot.state in (State.MOVING, State.PURGING, State.RESTORING):
-        yield _pending(files, slot)
+    pending = _pending(files, slot) if slot.state not in SETTLED else None
+    if pending is not None:
+        yield pending
     if slot.state is State.QUARANTINED:
         yield from _about_quarantined(files, slot, deep)
-    if slot.state in (State.QUARANTINED, State.PURGING, State.PURGED):
+    needs_parent = slot.state in (State.QUARANTINED, State.PURGING, State.PURGED)
+    if needs_parent or (slot.state is State.RESTORING and pending is not None and pending.severity == BAD):
         yield from _about_parent(files, slot, parents, deep)
     if slot.state in SETTLED:
         yield from _about_place(files, slot)
@@ -69,11 +76,32 @@ def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iter
 
 
 def _pending(files: Files, slot: Slot) -> Finding:
-    name, home = slot.entry.child.name, slot.entry.child.location
-    if slot.state is State.MOVING and files.stat(in_quarantine(slot.slot)) and files.stat(home):
-        because = f"it is in quarantine and cannot come back: something else lies at {home!r}"
-        return Finding(BAD, "pending", name, because, "move that away; the next command then puts the table back")
+    name = slot.entry.child.name
+    try:
+        wrong = _why_stuck(files, slot)
+    except OSError as error:
+        because = f"it was left {slot.state}, and cannot be looked at ({error})"
+        return Finding(BAD, "pending", name, because, "put that right; any command then settles it")
+    if wrong is not None:
+        return Finding(BAD, "pending", name, *wrong)
     return Finding(NOTE, "pending", name, f"it was left {slot.state}", "any command settles it, or says why not")
+
+
+def _why_stuck(files: Files, slot: Slot) -> tuple[str, str] | None:
+    """Why no command can settle it as things are, and what would help; None if one can."""
+    home, aside = slot.entry.child.location, in_quarantine(slot.slot)
+    taken = files.stat(home) is not None
+    if is_stranded(files, slot):
+        because = f"it was being restored, and is neither in quarantine nor, as it was, at {home!r}"
+        hint = "`r2d2 restore` rebuilds it by its recipe; if somebody has it, they can put it back first"
+        return because, f"move away what lies at {home!r}; {hint}" if taken else hint
+    if slot.state is State.MOVING and taken and files.stat(aside) is not None:
+        because = f"it is in quarantine and cannot come back: something else lies at {home!r}"
+        return because, "move that away; the next command then puts the table back"
+    if slot.state is State.MOVING and not taken and files.stat(aside) is None:
+        because = f"it was on its way to quarantine, and is neither there nor at {home!r}: someone else moved it"
+        return because, f"put it back at {home!r}, perhaps from a backup; the next command then settles it"
+    return None
 
 
 def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding]:
@@ -96,8 +124,11 @@ def _about_parent(files: Files, slot: Slot, parents: Examined, deep: bool) -> It
         if deep or not has_its_times(parent, look):
             look = parents.look(parent)
     except (Changed, OSError) as error:
-        in_time = slot.state is State.QUARANTINED
-        hint = "restore it from quarantine now" if in_time else f"bring the files of {parent.name!r} back from a backup"
+        hint = f"bring the files of {parent.name!r} back from a backup"
+        if slot.state is State.QUARANTINED:
+            hint = "restore it from quarantine now"
+        elif slot.state is State.PURGING:
+            hint += f"; what its purge had not unlinked yet stays in {in_quarantine(slot.slot)} until then"
         yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {_said(error)}", hint)
         return
     if look.others:
@@ -111,7 +142,13 @@ def _said(error: Changed | OSError) -> str:
 
 def _about_place(files: Files, slot: Slot) -> Iterator[Finding]:
     child = slot.entry.child
-    if files.stat(child.location) is not None:
+    try:
+        taken = files.stat(child.location) is not None
+    except OSError as error:
+        because = f"its old place {child.location!r} cannot be looked at ({error})"
+        yield Finding(BAD, "place", child.name, because, "see that the folder can be read; nothing is restored there")
+        return
+    if taken:
         because = f"something new lies at its old place {child.location!r}"
         yield Finding(NOTE, "place", child.name, because, "it can be restored to another folder")
 
@@ -136,7 +173,7 @@ def _leftovers(files: Files, registry: Registry) -> Iterator[Finding]:
         if name not in known:
             yield _unexpected(registry, name)
     for name in _names(files, WORK):
-        hint = "any command removes it" if is_slot(name) else "nothing here touches it"
+        hint = "the next apply, drill, purge or restore removes it" if is_slot(name) else "nothing here touches it"
         yield Finding(NOTE, "leftover", _name_of(registry, name), f"{WORK}/{name} is left over", hint)
 
 

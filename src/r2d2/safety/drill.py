@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from r2d2.safety.batches import batches, shares
 from r2d2.safety.find import deleted, find_slot, refuse_unsettled
 from r2d2.safety.lake import Lake
-from r2d2.safety.moving import in_work, scrap
+from r2d2.safety.moving import in_work, scrap_or_say
 from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt
 from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuilder
 from r2d2.safety.records import Drilled
-from r2d2.safety.refused import Changed
+from r2d2.safety.refused import Changed, DiskError
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.trials import ask, each
 
@@ -37,7 +37,7 @@ class Drilling(Rebuilding):
 
 
 def drill(lake: Lake, *, rebuilder: Rebuilder, tables: Iterable[str] | None = None) -> tuple[Drill, ...]:
-    """Drill some deleted tables, or all. The outcome is recorded; nothing else changes."""
+    """Drill some deleted tables, or all. The outcome is recorded, unless the disk failed; nothing else changes."""
     if tables is None:
         slots = deleted(lake.registry)
     else:
@@ -62,9 +62,10 @@ def _drill(lake: Lake, slots: Sequence[Slot], by: Rebuilder) -> Iterator[Drill]:
     seconds = lake.clock.tick() - started
     _compare([one for one in trials if one.child is not None], by)
     for one, share in zip(trials, shares([one.entry for one in trials]), strict=True):
-        scrap(lake.files, one.folder)
+        scrap_or_say(lake.files, one.folder)
         because, took = ("", seconds * share) if one.error is None else (str(one.error.args[0]), 0.0)
-        lake.write(Drilled(one.slot, because, took, lake.now()))
+        if not isinstance(one.error, DiskError):  # what the disk refused says nothing about the recipe
+            lake.write(Drilled(one.slot, because, took, lake.now()))
         yield Drill(one.entry.child.name, one.slot, not because, took, because)
 
 

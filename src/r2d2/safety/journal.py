@@ -7,6 +7,7 @@ by a crash: nothing followed it, so it counts as not written. Any other line tha
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -118,11 +119,21 @@ def _fits(line: bytes, number: int, crc_before: int) -> tuple[Record, int] | Non
 
 def refuse_damage(content: bytes, line: bytes, end: int, number: int) -> None:
     """A crash tears the last line only, and leaves no whole JSON there; anything else is damage, not ours to guess."""
-    if (end and end < len(content)) or _is_whole(line):
+    if (end and end < len(content)) or _is_whole(line) or _goes_on(line):
         raise JournalDamaged(
             f"record {number} of {JOURNAL} is damaged",
             hint="nothing was touched; bring the journal back from a backup",
         )
+
+
+def _goes_on(line: bytes) -> bool:
+    """Whether a whole record is followed by more in its line: so its end was damaged, and what follows was a record."""
+    text = line.decode("utf-8", "replace")
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return False
+    return bool(text[end:].strip("\0\n"))
 
 
 def _is_whole(line: bytes) -> bool:

@@ -14,7 +14,7 @@ from r2d2.safety.journal import Journal, open_journal, read_journal
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.records import FORMAT, Opened, Record
-from r2d2.safety.refused import DiskError, Refused
+from r2d2.safety.refused import Refused, disk_error
 from r2d2.safety.registry import Registry
 
 
@@ -56,13 +56,15 @@ def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
             journal, told = open_journal(files, lambda: Opened(FORMAT, int(clock.now())))
             yield Lake(files, journal, Registry(told.records), clock)
     except OSError as error:
-        hint = "nothing was lost; put that right and run any command, which recovers first"
-        raise DiskError(f"the file system failed: {error}", hint=hint) from error
+        raise disk_error(error) from error
 
 
 def read_registry(files: Files) -> Registry:
     """What the journal says now, without lock and without changing anything."""
-    return Registry(read_journal(files).records)
+    try:
+        return Registry(read_journal(files).records)
+    except OSError as error:
+        raise disk_error(error) from error
 
 
 def make_folders(files: Files) -> None:

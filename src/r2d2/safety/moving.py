@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from r2d2.safety.files import FOLDER, Files
-from r2d2.safety.paths import QUARANTINE, WORK, folder_of, is_slot, join
-from r2d2.safety.refused import Refused
-from r2d2.safety.tables import below
+from r2d2.safety.paths import QUARANTINE, SAFETY, WORK, folder_of, is_slot, join
+from r2d2.safety.refused import Changed, DiskError, Refused, in_one_line
+from r2d2.safety.registry import Slot, State
+from r2d2.safety.tables import below, look_at
+from r2d2.safety.trials import own_errors
 
 
 def in_quarantine(slot: str) -> str:
@@ -59,10 +61,31 @@ def drop_second_name(files: Files, keep: str, drop: str) -> bool:
     return True
 
 
-def is_there(files: Files, path: str, inode: int) -> bool:
-    """Whether the very thing that was to be moved lies at *path*."""
-    found = files.stat(path)
-    return found is not None and found.inode == inode
+def has_arrived(files: Files, slot: Slot) -> bool:
+    """Whether the very table that was being restored lies at its place.
+
+    The inode alone does not tell: as soon as a folder is removed, the next one that is made may get its number. So the
+    listed files must be there, too. What a recipe made has no such list: it may not be empty, and no more can be asked.
+    """
+    assert slot.restore is not None
+    child, restore = slot.entry.child, slot.restore
+    found, ours = files.stat(child.location), files.stat(SAFETY)
+    if found is None or ours is None or (found.inode, found.device) != (restore.inode, ours.device):
+        return False
+    if restore.source != in_quarantine(slot.slot):
+        return bool(files.names(child.location)) if found.kind == FOLDER else found.size_bytes > 0
+    try:
+        look_at(files, child, child.location)
+    except Changed:
+        return False
+    return True
+
+
+def is_stranded(files: Files, slot: Slot) -> bool:
+    """Whether a restore was broken off and the table is in neither place: our move or somebody's hand took it."""
+    if slot.state is not State.RESTORING or slot.restore is None or slot.restore.source != in_quarantine(slot.slot):
+        return False
+    return files.stat(slot.restore.source) is None and not has_arrived(files, slot)
 
 
 def scrap(files: Files, folder: str) -> None:
@@ -70,6 +93,16 @@ def scrap(files: Files, folder: str) -> None:
     if not (folder.startswith(WORK + "/") and is_slot(folder.removeprefix(WORK + "/"))):
         raise Refused(f"{folder!r} is no work folder", hint="only those are ever emptied")
     remove_all(files, folder)
+
+
+def scrap_or_say(files: Files, folder: str) -> str:
+    """The same where nothing hangs on it: why the folder is still there, or ''. The next command tries again."""
+    try:
+        with own_errors():
+            scrap(files, folder)
+    except DiskError as error:
+        return in_one_line(error)
+    return ""
 
 
 def remove_all(files: Files, folder: str) -> None:

@@ -127,10 +127,15 @@ def sha256_of(plan: Plan) -> str:
 
 def write_plan(plan: Plan, path: str) -> None:
     """Write a sealed plan; a file that exists is not replaced."""
-    with open(path, "xb") as file:
-        file.write(plan_bytes(plan))
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open(path, "xb") as file:
+            file.write(plan_bytes(plan))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise Refused(
+            f"cannot write the plan {path} ({error.strerror or error})", hint="give another name, or make room"
+        ) from error
 
 
 def plan_bytes(plan: Plan) -> bytes:

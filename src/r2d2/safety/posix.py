@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import stat as modes
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,6 +16,7 @@ from r2d2.safety.refused import Busy, Refused
 
 _CHUNK = 1 << 20
 _NO_REPLACE = 1  # RENAME_NOREPLACE
+_PATIENCE_SECONDS = 0.1  # a look at the lock takes far less
 # By name, so that the module can be imported where these are missing; `refuse_no_posix` says what then.
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
@@ -34,6 +36,9 @@ class PosixFiles:
             self._descriptor = os.open(self._root, _FOLDER_FLAGS)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise Refused(f"there is no folder {root}", hint="give the root of a lake") from error
+        except OSError as error:
+            hint = "run it as a user who may read the lake"
+            raise Refused(f"the folder {root} cannot be opened ({error.strerror})", hint=hint) from error
         self._rename_new = rename_new or rename_new_by_kernel
 
     @property
@@ -152,7 +157,7 @@ class PosixFiles:
         except FileNotFoundError:
             return None
         try:
-            return None if _try_lock(descriptor) else _read_note(descriptor)
+            return _read_note(descriptor) if _is_locked(descriptor) else None
         finally:
             os.close(descriptor)
 
@@ -240,10 +245,29 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
+    """Take the lock. Whoever only looks has it for a moment, so that one refusal is not yet an answer."""
+    import fcntl
+
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while not _flock(descriptor, fcntl.LOCK_EX):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(_PATIENCE_SECONDS / 20)
+    return True
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether a command holds the lock. Those who look share it: they neither see nor refuse one another."""
+    import fcntl
+
+    return not _flock(descriptor, fcntl.LOCK_SH)
+
+
+def _flock(descriptor: int, how: int) -> bool:
     import fcntl
 
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

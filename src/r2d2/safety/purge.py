@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.purging import ParentsOnDisk, as_looked_at, unlink_listed
-from r2d2.safety.rebuild import drifted
+from r2d2.safety.rebuild import drifted, unreadable
 from r2d2.safety.records import Purged, PurgeIntended, PurgeUndone
-from r2d2.safety.refused import Changed, Refused
+from r2d2.safety.refused import Changed, DiskError, Refused
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.tables import Look, examine, refuse_moving_target
+from r2d2.safety.trials import own_errors
 
 RETENTION_SECONDS = 30 * 24 * 3600.0
 
@@ -37,15 +38,16 @@ def purge(lake: Lake, *, retention_seconds: float = RETENTION_SECONDS) -> tuple[
 def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, retention_seconds: float) -> Purge:
     child, aside = slot.entry.child, in_quarantine(slot.slot)
     try:
-        refuse_early(slot, now=lake.clock.now(), retention_seconds=retention_seconds)
-        refuse_undrilled(slot)
-        look = examine(lake.files, child, aside, alone=True)
-        parent_look = refuse_drifted_parent(parents, slot)
-        lake.write(PurgeIntended(slot.slot, lake.now()))
-        _look_again(lake, slot, look, parent_look)
-    except Refused as error:
+        with own_errors():
+            refuse_early(slot, now=lake.clock.now(), retention_seconds=retention_seconds)
+            refuse_undrilled(slot)
+            look = examine(lake.files, child, aside, alone=True)
+            parent_look = refuse_drifted_parent(parents, slot)
+            lake.write(PurgeIntended(slot.slot, lake.now()))
+            _look_again(lake, slot, look, parent_look)
+            unlink_listed(lake.files, child, aside, is_listed=as_looked_at(lake.files, look))
+    except (Refused, DiskError) as error:  # if it had begun, the next command finishes it or says why not
         return Purge(child.name, slot.slot, False, 0, str(error.args[0]))
-    unlink_listed(lake.files, child, aside, is_listed=as_looked_at(lake.files, look))
     lake.write(Purged(slot.slot, lake.now()))
     return Purge(child.name, slot.slot, True, child.size_bytes, "")
 
@@ -54,9 +56,10 @@ def _look_again(lake: Lake, slot: Slot, look: Look, parent_look: Look) -> None:
     """A last look between the record and the first unlink: whoever wrote to either is seen now at the latest."""
     child, parent = slot.entry.child, slot.entry.parent
     try:
-        refuse_moving_target(lake.files, child, in_quarantine(slot.slot), look)
-        refuse_moving_target(lake.files, parent, parent.location, parent_look)
-    except Refused:
+        with own_errors():
+            refuse_moving_target(lake.files, child, in_quarantine(slot.slot), look)
+            refuse_moving_target(lake.files, parent, parent.location, parent_look)
+    except (Refused, DiskError):
         lake.write(PurgeUndone(slot.slot, lake.now()))
         raise
 
@@ -78,6 +81,9 @@ def refuse_undrilled(slot: Slot) -> None:
 def refuse_drifted_parent(parents: ParentsOnDisk, slot: Slot) -> Look:
     """The parent is about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
     try:
-        return parents.look(slot.entry.parent)
+        with own_errors():
+            return parents.look(slot.entry.parent)
     except Changed as error:
         raise drifted(slot.entry, error) from error
+    except DiskError as error:
+        raise unreadable(slot.entry, error) from error

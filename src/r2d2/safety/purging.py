@@ -78,14 +78,25 @@ class ParentsOnDisk:
         self._files = files
         self._examined = Examined(files, alone=False)
         self._synced: dict[TableSeen, Look] = {}
+        self._failed: dict[TableSeen, OSError] = {}
 
     def look(self, parent: TableSeen) -> Look:
         """How a parent looks, once all of that is so."""
         look = self._examined.look(parent)
         if self._synced.get(parent) != look:
-            _sync(self._files, parent)
+            self._sync(parent)
             self._synced[parent] = look
         return look
+
+    def _sync(self, parent: TableSeen) -> None:
+        """A sync that failed is not asked for again: the system says it once, and then that all is well."""
+        if parent in self._failed:
+            raise self._failed[parent]
+        try:
+            _sync(self._files, parent)
+        except OSError as error:
+            self._failed[parent] = error
+            raise
 
 
 def _sync(files: Files, parent: TableSeen) -> None:

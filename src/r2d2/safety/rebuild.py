@@ -11,10 +11,10 @@ from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import check_path, join
 from r2d2.safety.plan import Content, Entry
 from r2d2.safety.rebuilder import Placed, Rebuild, Rebuilder
-from r2d2.safety.refused import Changed, Refused
+from r2d2.safety.refused import Changed, DiskError, Refused
 from r2d2.safety.registry import Slot
 from r2d2.safety.tables import Examined, Look, below, examine, look_at, placed, some
-from r2d2.safety.trials import ask, each
+from r2d2.safety.trials import ask, each, own_errors
 
 
 @dataclass(slots=True)
@@ -31,9 +31,12 @@ class Rebuilding:
 def examine_parent(parents: Examined, entry: Entry) -> Look:
     """How the parent looks, if the files that were pinned are unchanged to the byte. Files added since are not read."""
     try:
-        return parents.look(entry.parent)
+        with own_errors():
+            return parents.look(entry.parent)
     except Changed as error:
         raise drifted(entry, error) from error
+    except DiskError as error:
+        raise unreadable(entry, error) from error
 
 
 def drifted(entry: Entry, error: Changed) -> Changed:
@@ -41,6 +44,14 @@ def drifted(entry: Entry, error: Changed) -> Changed:
     return Changed(
         f"{entry.child.name!r} cannot be rebuilt: its parent {error.args[0]}",
         hint=f"bring the files of {entry.parent.name!r} back from a backup; `r2d2 doctor` names them",
+    )
+
+
+def unreadable(entry: Entry, error: DiskError) -> DiskError:
+    """A parent that the disk does not give us may be what it was: the child waits, and nobody else."""
+    return DiskError(
+        f"{entry.child.name!r} cannot be rebuilt: its parent {entry.parent.name!r} cannot be read ({error.__cause__})",
+        hint="put that right and try again; if the disk is broken, bring the parent's files back from a backup",
     )
 
 

@@ -13,25 +13,27 @@ from r2d2.safety.files import Files
 from r2d2.safety.lake import Clock, Lake, hold
 from r2d2.safety.moving import (
     drop_second_name,
+    has_arrived,
     in_quarantine,
-    is_there,
+    is_stranded,
     make_folders_above,
     move_durably,
-    scrap,
+    scrap_or_say,
     sync_names,
 )
 from r2d2.safety.paths import WORK, is_slot
 from r2d2.safety.purging import settle_purge
 from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
-from r2d2.safety.refused import JournalStopped, Refused, in_one_line
+from r2d2.safety.refused import DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
+from r2d2.safety.trials import own_errors
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
     """What recovery did about one table, or why it did nothing."""
 
-    table: str
+    table: str  # '' if it concerns none
     did: str  # '' if it was left as it is
     because: str
 
@@ -46,15 +48,15 @@ def open_lake(files: Files, clock: Clock | None = None) -> Iterator[tuple[Lake, 
 def recover(lake: Lake) -> tuple[Recovered, ...]:
     """Settle everything that is half-way. Doing it twice does nothing the second time."""
     done = [settle(lake, slot) for slot in lake.registry.active]
-    clear_work(lake.files)
-    return tuple(one for one in done if one is not None)
+    return (*(one for one in done if one is not None), *clear_work(lake.files))
 
 
 def settle(lake: Lake, slot: Slot) -> Recovered | None:
     """Settle one table; None if there is nothing to settle. One that cannot be settled does not stop the others."""
     try:
-        did, because = _settle(lake, slot)
-    except Refused as error:
+        with own_errors():
+            did, because = _settle(lake, slot)
+    except (Refused, DiskError) as error:
         did, because = "", in_one_line(error)
     return Recovered(slot.entry.child.name, did, because) if because else None
 
@@ -95,19 +97,21 @@ def settle_restore(lake: Lake, slot: Slot) -> tuple[str, str]:
     assert slot.restore is not None
     files, home, source = lake.files, slot.entry.child.location, slot.restore.source
     drop_second_name(files, keep=home, drop=source)
-    if is_there(files, home, slot.restore.inode):
+    if has_arrived(files, slot):
         sync_names(files, source, home)
         lake.write(Restored(slot.slot, lake.now()))
         return "the restore was finished", "it was interrupted"
-    if source == in_quarantine(slot.slot) and files.stat(source) is None:
-        return "", "it is neither at its old place nor in quarantine: someone else moved or replaced it"
+    if is_stranded(files, slot):  # nothing is recorded: it may yet come back to its place, as it was
+        because = "it is neither at its old place nor in quarantine: someone else moved or replaced it"
+        return "", f"{because} — `r2d2 restore` rebuilds it by its recipe"
     sync_names(files, home, source)
     lake.write(RestoreUndone(slot.slot, "it was interrupted", lake.now()))
     return "the restore was undone", "it was interrupted"
 
 
-def clear_work(files: Files) -> None:
+def clear_work(files: Files) -> Iterator[Recovered]:
     """Remove half-rebuilt tables: all that is in the work folder was made from what is elsewhere."""
     for name in files.names(WORK):
-        if is_slot(name):
-            scrap(files, f"{WORK}/{name}")
+        left = scrap_or_say(files, f"{WORK}/{name}") if is_slot(name) else ""
+        if left:
+            yield Recovered("", "", f"{WORK}/{name} cannot be removed: {left}")

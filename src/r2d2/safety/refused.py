@@ -28,6 +28,12 @@ class DiskError(R2D2Error):
     """The file system failed us: a full or broken disk, a missing permission. Nothing is lost; the command stopped."""
 
 
+def disk_error(error: OSError) -> DiskError:
+    """What the file system said, for a person."""
+    hint = "nothing was lost; put that right and run any command, which recovers first"
+    return DiskError(f"the file system failed: {error}", hint=hint)
+
+
 class JournalDamaged(R2D2Error):
     """The journal cannot be read to its end, or tells a story that cannot be: nothing is touched."""
 

@@ -12,16 +12,24 @@ from dataclasses import dataclass
 
 from r2d2.safety.batches import batches
 from r2d2.safety.files import Files
-from r2d2.safety.find import deleted, find_slot, refuse_unsettled
+from r2d2.safety.find import find_slot, refuse_unsettled
 from r2d2.safety.lake import Lake
-from r2d2.safety.moving import in_quarantine, in_work, make_folders_above, move_durably, remove_all, scrap
+from r2d2.safety.moving import (
+    in_quarantine,
+    in_work,
+    is_stranded,
+    make_folders_above,
+    move_durably,
+    remove_all,
+    scrap_or_say,
+)
 from r2d2.safety.paths import SAFETY, join
 from r2d2.safety.plan import TableSeen
 from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt, sync_tree
 from r2d2.safety.rebuilder import Placed, Rebuilder
 from r2d2.safety.records import Restored, RestoreIntended, RestoreUndone
 from r2d2.safety.refused import Changed, Refused, in_one_line
-from r2d2.safety.registry import Slot, State
+from r2d2.safety.registry import SETTLED, Slot, State
 from r2d2.safety.tables import refuse_other_content
 from r2d2.safety.trials import each
 
@@ -56,7 +64,8 @@ def restore(
     With one table that cannot be restored Refused is raised; with several, each says for itself what became of it.
     """
     if tables is None:
-        slots = list(reversed(deleted(lake.registry)))
+        wanted = (*SETTLED, State.RESTORING)  # what recovery could not finish may be one to rebuild
+        slots = [slot for slot in reversed(lake.registry.active) if slot.state in wanted]
     else:
         tables = tuple(tables)
         slots = list({slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values())
@@ -81,7 +90,8 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
 
 
 def _begin(lake: Lake, one: Restoring, to: Files | None) -> None:
-    refuse_unsettled(one.slot)
+    if not is_stranded(lake.files, one.slot):
+        refuse_unsettled(one.slot)
     refuse_inside_safety(lake.files, to)
     refuse_the_lake_itself(lake.files, to)
     refuse_occupied(to or lake.files, one.entry.child)
@@ -129,6 +139,8 @@ def _aside(one: Restoring) -> str:
 def _why_not_from_quarantine(lake: Lake, slot: Slot) -> str:
     if slot.state is State.PURGED:
         return "it was purged"
+    if slot.state is State.RESTORING:
+        return "it is neither at its old place nor in quarantine"
     try:
         examine_quarantined(lake.files, slot)
     except Changed as error:
@@ -145,6 +157,8 @@ def _move_home(lake: Lake, slot: Slot, source: str) -> None:
     found = files.stat(source)
     if found is None:
         raise Changed(f"{slot.entry.child.name!r} has vanished from {source!r}", hint="run `r2d2 doctor`")
+    if slot.state is State.RESTORING:  # it is stranded: from here on it counts as one without a copy in quarantine
+        lake.write(RestoreUndone(slot.slot, "it is no longer in quarantine", lake.now()))
     lake.write(RestoreIntended(slot.slot, source, found.inode, lake.now()))
     try:
         move_durably(files, source, home)
@@ -167,7 +181,7 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
     each(on_their_way, finish)
     for one in on_their_way:
         if one.error is not None or not one.entry.child.is_folder:  # a folder is at home now
-            scrap(files, one.folder)
+            scrap_or_say(files, one.folder)
 
 
 def _copy(lake: Lake, trials: Sequence[Restoring], to: Files, by: Rebuilder) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import errno
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from r2d2.errors import R2D2Error
-from r2d2.safety.refused import JournalStopped
+from r2d2.safety.refused import JournalStopped, disk_error
+
+# A full disk, or a process that may open nothing more, concerns every table alike.
+_EVERYBODY_S = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
 class Trial(Protocol):
@@ -19,12 +24,24 @@ One = TypeVar("One", bound=Trial)
 Answer = TypeVar("Answer")
 
 
+@contextmanager
+def own_errors() -> Iterator[None]:
+    """What the disk refuses of one table becomes that table's error; what concerns them all is raised as it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _EVERYBODY_S:
+            raise
+        raise disk_error(error) from error
+
+
 def each(trials: Iterable[One], step: Callable[[One], None]) -> None:
     """Take a step with each table that is still on its way."""
     for trial in trials:
         if trial.error is None:
             try:
-                step(trial)
+                with own_errors():
+                    step(trial)
             except JournalStopped:
                 raise  # whether the record is on disk is not known: the next command finds out
             except R2D2Error as error:
