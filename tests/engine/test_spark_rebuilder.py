@@ -276,6 +276,34 @@ def refusal(rebuilder: SparkRebuilder, folder: Path, table: pa.Table, **types: A
     return str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        (pa.string(), ["a", "b", "a"]),
+        (pa.float64(), [math.nan, 1.0, math.nan]),
+        (pa.float32(), [-0.0, -1.0, 0.0]),
+        (pa.list_(pa.int32()), [[1, None], [2], [1, None]]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_entries_of_a_repeated_key_are_told_apart_by_their_order(
+    rebuilder: SparkRebuilder, tmp_path: Path, kind: pa.DataType, keys: list[Any], inside: bool
+) -> None:
+    def placed(name: str, entries: list[Any]) -> Put:
+        type_ = pa.map_(kind, pa.int32())
+        column = pa.array([[entries]], pa.list_(type_)) if inside else pa.array([entries], type_)
+        return put(tmp_path / name, pa.table({"m": column}))
+
+    entries = [(key, place) for place, key in enumerate(keys)]
+    first = placed("first", entries)
+    last_wins = placed("last wins", entries[::-1])
+    elsewhere = placed("elsewhere", [entries[1], entries[0], entries[2]])
+    assert rebuilder.compare(rebuilt=first, child=elsewhere).differs == ""
+    assert "1 rows" in rebuilder.compare(rebuilt=first, child=last_wins).differs
+    assert rebuilder.measure(first).digest != rebuilder.measure(last_wins).digest
+
+
 def test_what_cannot_come_back_exactly_is_refused_before_anything_is_done(
     rebuilder: SparkRebuilder, tmp_path: Path
 ) -> None:

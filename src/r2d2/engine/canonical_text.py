@@ -1,8 +1,8 @@
 """One row as one text in Spark: two texts are equal exactly if the rows are, value by value (DESIGN §6).
 
-NULL is NULL, NaN is NaN, -0.0 is not 0.0, text counts by its bytes, maps by their entries. Each value ends where its
-type says, so that no two rows run into the same text. No session setting and no version of Java changes it: numbers
-with a fraction are written in base 16 or digit by digit, moments are counted.
+NULL is NULL, NaN is NaN, -0.0 is not 0.0, text counts by its bytes, maps by their entries, of one key in
+order. Each value ends where its type says, so that no two rows run into the same text. No session setting and no
+version of Java changes it: numbers with a fraction are written in base 16 or digit by digit, moments are counted.
 """
 
 from __future__ import annotations
@@ -42,12 +42,27 @@ def _body(column: Column, node: Node) -> Column:
         case ListOf(item):
             return _joined(F.transform(column, lambda value: text_of(value, item)))
         case MapOf(key, value):
-            entries = F.transform(
-                F.map_entries(column),
-                lambda entry: F.concat(text_of(entry.getField("key"), key), text_of(entry.getField("value"), value)),
-            )
-            return _joined(F.array_sort(entries))
+            return _joined(_entries(column, key, value))
     return _leaf(column, node)
+
+
+def _entries(column: Column, key: Node, value: Node) -> Column:
+    """The texts of a map's entries by their keys; those of one key as they stand, since many readers take the last."""
+    from pyspark.sql import functions as F
+
+    def placed(entry: Column, place: Column) -> Column:
+        text = F.concat(text_of(entry.getField("key"), key), text_of(entry.getField("value"), value))
+        return F.struct(_key_text(entry.getField("key"), key), place, text.alias("text"))
+
+    return F.transform(F.array_sort(F.transform(F.map_entries(column), placed)), lambda entry: entry.getField("text"))
+
+
+def _key_text(column: Column, node: Node) -> Column:
+    """The same text for keys that are one to readers: 0.0 and -0.0, too."""
+    from pyspark.sql import functions as F
+
+    is_float = isinstance(node, Leaf) and spark_word(node) in ("float", "double")
+    return text_of(column + F.lit(0.0), Leaf("float64")) if is_float else text_of(column, node)
 
 
 def _joined(texts: Column) -> Column:

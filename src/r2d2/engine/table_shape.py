@@ -20,10 +20,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.engine.exact_types import INT96, Node, leaves_of, node_of
+from r2d2.engine.stored_types import Stored, stored_types
 from r2d2.errors import TableError
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 Raw = tuple[tuple[str, str | None], ...]  # partition columns and what the folders' names say, as written there
+
+_SPARK_VERSION = b"org.apache.spark.version"
+# Notes in a footer that other files of a table may word otherwise: the first file's stands for all.
+_FIRST_STANDS = (b"pandas", b"org.apache.spark.sql.parquet.row.metadata", _SPARK_VERSION)
+# Notes that would not be true of a file written anew: Spark reads days of the old calendar as those of today's.
+_NOT_OF_A_NEW_FILE = (
+    b"ARROW:schema",
+    b"org.apache.spark.legacyDateTime",
+    b"org.apache.spark.legacyINT96",
+    b"org.apache.spark.timeZone",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +56,20 @@ class Writing:
     compression: str = "SNAPPY"
     stores_schema: bool = True  # Arrow's own note of the schema
     decimals_as_integers: bool = False
+    times_in_utc: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A whole table."""
 
-    schema: pa.Schema  # the columns in the files: those of the first, then what others add
+    schema: pa.Schema  # the columns in the files: those of the first, then what others add; and the footers' notes
     nodes: tuple[tuple[str, Node], ...]  # the same columns, by what their values are
+    stored: tuple[tuple[str, tuple[Stored, ...]], ...]  # the same columns in any order, by how the files keep them
     partitions: tuple[str, ...]
     files: tuple[TableFile, ...]
     writing: Writing
+    disputes: tuple[str, ...] = ()  # what its files say differently, and no one file could say for all
 
     @property
     def rows(self) -> int:
@@ -75,7 +90,9 @@ class Shape:
     def signature(self) -> str:
         """The schema as text: names, order, exact types, NULL or not, partition columns."""
         columns = [[name, str(node), self.schema.field(name).nullable] for name, node in self.nodes]
-        return json.dumps([columns, list(self.partitions)], ensure_ascii=True)
+        special = [[name, [leaf.special for leaf in stored]] for name, stored in sorted(self.stored)]
+        unsaid = [[name, kinds] for name, kinds in special if any(kinds)]  # few tables: the others' digests must stay
+        return json.dumps([columns, list(self.partitions), *([unsaid] if unsaid else [])], ensure_ascii=True)
 
     @property
     def digest(self) -> str:
@@ -146,8 +163,20 @@ def _shape(file: pq.ParquetFile) -> Shape:
     if len(set(schema.names)) < len(schema.names):
         raise TableError("it has two columns of the same name")
     leaves = iter([file.schema.column(number) for number in range(len(file.schema))])
-    nodes = tuple((field.name, node_of(field.type, leaves)) for field in schema)
-    return Shape(schema, nodes, (), (), _writing(file))
+    stored = iter(stored_types(file.schema))
+    nodes, kept = [], []
+    for field in schema:
+        nodes.append((field.name, node_of(field.type, leaves)))
+        kept.append((field.name, tuple(next(stored) for _ in leaves_of(nodes[-1][1]))))
+    return Shape(schema.with_metadata(_notes(file) or None), tuple(nodes), tuple(kept), (), (), _writing(file))
+
+
+def _notes(file: pq.ParquetFile) -> dict[bytes, bytes]:
+    """What a footer says besides the schema: GeoParquet's columns, pandas' index, whatever its writer put there."""
+    notes = {key: note for key, note in (file.metadata.metadata or {}).items() if key not in _NOT_OF_A_NEW_FILE}
+    if notes.get(_SPARK_VERSION, b"").startswith((b"1.", b"2.")):  # it stands for the old calendar, too
+        del notes[_SPARK_VERSION]
+    return notes
 
 
 def _writing(file: pq.ParquetFile) -> Writing:
@@ -158,10 +187,12 @@ def _writing(file: pq.ParquetFile) -> Writing:
         used = {group.column(number).compression for number in range(group.num_columns)}
     leaves = [file.schema.column(number) for number in range(len(file.schema))]
     decimals = [leaf.physical_type for leaf in leaves if leaf.logical_type.type == "DECIMAL"]
+    times = [leaf.logical_type.to_json() for leaf in leaves if leaf.logical_type.type == "TIME"]
     return Writing(
         used.pop() if len(used) == 1 else "SNAPPY",
         b"ARROW:schema" in (metadata.metadata or {}),
         "INT32" in decimals or "INT64" in decimals,
+        any('"isAdjustedToUTC":true' in time for time in times),
     )
 
 
@@ -171,7 +202,26 @@ def _merged(one: Shape, other: Shape) -> Shape:
     for name in mine.keys() & theirs.keys():
         refuse_two_types(name, mine[name], theirs[name])
     fields = [_field(name, one, other) for name in dict.fromkeys((*mine, *theirs))]
-    return replace(one, schema=pa.schema(fields, metadata=one.schema.metadata), nodes=tuple((mine | theirs).items()))
+    return replace(
+        one,
+        schema=pa.schema(fields, metadata=one.schema.metadata),
+        nodes=tuple((mine | theirs).items()),
+        stored=tuple((dict(other.stored) | dict(one.stored)).items()),
+        disputes=one.disputes or tuple(_disputes(one, other)),
+    )
+
+
+def _disputes(one: Shape, other: Shape) -> Iterator[str]:
+    """Differences that no reader of rows minds, but that cannot come back: what is rebuilt is written in one way."""
+    mine, theirs = dict(one.stored), dict(other.stored)
+    for name in (name for name, _ in other.stored if name in mine):
+        for here, there in zip(mine[name], theirs[name], strict=True):
+            if here != there:
+                yield f"column {name} is {here} in one of its files and {there} in another"
+    notes, others = one.schema.metadata or {}, other.schema.metadata or {}
+    for key in sorted((notes.keys() | others.keys()) - {*_FIRST_STANDS}):
+        if notes.get(key) != others.get(key):
+            yield f"its files differ in what their footers note as {key.decode(errors='replace')}"
 
 
 def refuse_two_types(name: str, one: Node, other: Node) -> None:

@@ -21,14 +21,13 @@ from r2d2.errors import TableError
 
 ROW_GROUP_ROWS = 1 << 18
 ROW_GROUP_BYTES = 64 << 20
-_KEPT_NOTES = (b"pandas", b"org.apache.spark.sql.parquet.row.metadata")  # what readers need to see the same columns
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """How a table is to be written: as data, so that it can stand in a plan."""
 
-    schema: pa.Schema
+    schema: pa.Schema  # with the notes that its footers have
     int96: bool
     partitions: tuple[tuple[str, str], ...]  # with their types
     folders: tuple[str, ...]  # of the partitions, as their names are spelled; ('',) if there are none
@@ -42,9 +41,8 @@ class Form:
 
 def form_of(shape: Shape, partition_types: Mapping[str, str], folders: Iterable[str]) -> Form:
     """The form of a table that is there."""
-    notes = {key: note for key, note in (shape.schema.metadata or {}).items() if key in _KEPT_NOTES}
     types = tuple((name, partition_types.get(name, "string")) for name in shape.partitions)
-    return Form(shape.schema.with_metadata(notes or None), shape.has_int96, types, tuple(folders), shape.writing)
+    return Form(shape.schema, shape.has_int96, types, tuple(folders), shape.writing)
 
 
 def form_to_json(form: Form) -> dict[str, Any]:
@@ -57,6 +55,7 @@ def form_to_json(form: Form) -> dict[str, Any]:
         "compression": form.writing.compression,
         "stores_schema": form.writing.stores_schema,
         "decimals_as_integers": form.writing.decimals_as_integers,
+        "times_in_utc": form.writing.times_in_utc,
     }
 
 
@@ -64,7 +63,8 @@ def form_from_json(data: Mapping[str, Any]) -> Form:
     """The form that `form_to_json` wrote; TableError for anything else."""
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"], validate=True)))
-        writing = Writing(data["compression"], data["stores_schema"], data["decimals_as_integers"])
+        times_in_utc = bool(data.get("times_in_utc"))  # older plans do not say
+        writing = Writing(data["compression"], data["stores_schema"], data["decimals_as_integers"], times_in_utc)
         partitions = tuple((str(name), str(kind)) for name, kind in data["partitions"])
         return Form(schema, bool(data["int96"]), partitions, tuple(map(str, data["folders"])), writing)
     except (KeyError, TypeError, ValueError, pa.ArrowException, OSError) as error:
@@ -72,7 +72,9 @@ def form_from_json(data: Mapping[str, Any]) -> Form:
 
 
 def refuse_inexact_form(form: Form, shape: Shape) -> None:
-    """Write a table of this form without rows, and see that its footer says what the child's says."""
+    """Write a table of this form without rows, and see that its footer says what the child's say."""
+    if shape.disputes:
+        raise TableError(f"it is not exactly restorable: {shape.disputes[0]}")
     try:
         empty = [pa.array([], arrow_from_spark(node)) for _, node in form.nodes]
         content = io.BytesIO()
@@ -86,6 +88,21 @@ def refuse_inexact_form(form: Form, shape: Shape) -> None:
     differs += [field.name for field in form.schema if written.schema.field(field.name).nullable != field.nullable]
     if differs:
         raise TableError(f"it is not exactly restorable: column {differs[0]} would come back as another type")
+    _refuse_other_footer(written, shape)
+
+
+def _refuse_other_footer(written: Shape, shape: Shape) -> None:
+    """Types and notes of which Arrow's schema knows nothing, and which other readers go by."""
+    came_back = dict(written.stored)
+    for name, stored in shape.stored:
+        for there, here in zip(stored, came_back[name], strict=True):
+            if there != here:
+                raise TableError(
+                    f"it is not exactly restorable: column {name} is {there} in its files and would come back as {here}"
+                )
+    if (notes := shape.schema.metadata or {}) != (written.schema.metadata or {}):
+        names = ", ".join(key.decode(errors="replace") for key in notes)
+        raise TableError(f"it is not exactly restorable: what its footers note ({names}) would come back otherwise")
 
 
 def as_written(batch: pa.RecordBatch, form: Form) -> pa.Table:
@@ -203,7 +220,8 @@ class _File:
 
 
 def _writer(where: Any, form: Form) -> pq.ParquetWriter:
-    return pq.ParquetWriter(
+    in_utc = {"write_time_adjusted_to_utc": True} if form.writing.times_in_utc else {}  # not every pyarrow has it
+    writer = pq.ParquetWriter(
         where,
         form.schema,
         version="2.6",
@@ -213,7 +231,11 @@ def _writer(where: Any, form: Form) -> pq.ParquetWriter:
         store_schema=form.writing.stores_schema,
         store_decimal_as_integer=form.writing.decimals_as_integers,
         write_page_checksum=True,  # HAZARDS 13
+        **in_utc,
     )
+    if form.schema.metadata and not form.writing.stores_schema:  # pyarrow writes both or neither
+        writer.add_key_value_metadata(form.schema.metadata)
+    return writer
 
 
 def _runs(batch: pa.RecordBatch, *, first: bool = False) -> Iterator[tuple[int, pa.RecordBatch]]:

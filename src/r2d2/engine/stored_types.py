@@ -1,0 +1,59 @@
+"""How a file keeps the values of a column, where Arrow's type does not say it all: intervals, times in UTC, UUIDs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+
+_SAID_BY_NODES = ("", "String", "Decimal", "Date", "Timestamp", "Int", "Float16", "Null")
+_HOW_IT_IS_SAID = ("is_from_converted_type", "force_set_converted_type")  # the same type, in old words or new
+_VARIANT = re.compile(r"^ +\w+ group field_id=-?\d+ (.*) \(Variant\(\d+\)\) \{$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One column of a file; two are equal if readers see the same type."""
+
+    physical: str
+    logical: str  # as the footer has it; '' if it says nothing
+
+    @property
+    def special(self) -> str:
+        """The logical type, where the Node of the column does not tell it."""
+        kind, _, how = self.logical.partition(" ")
+        is_known = kind in _SAID_BY_NODES or (kind == "Time" and "isAdjustedToUTC=false" in how)
+        return "" if is_known else self.logical
+
+    def __str__(self) -> str:
+        return f"{self.physical} {self.logical}".strip()
+
+
+def stored_types(schema: pq.ParquetSchema) -> list[Stored]:
+    """How a file keeps each of its columns, those inside others counted one by one."""
+    leaves = [schema.column(number) for number in range(len(schema))]
+    variants = _variants(schema, leaves)
+    return [Stored(leaf.physical_type, "Variant") if leaf.path in variants else _stored(leaf) for leaf in leaves]
+
+
+def _stored(leaf: Any) -> Stored:
+    told = json.loads(leaf.logical_type.to_json())
+    kind = told.pop("Type")
+    if kind == "Decimal":
+        return Stored("", f"Decimal {told['precision']},{told['scale']}")  # kept as numbers or bytes, it is one type
+    physical = f"{leaf.physical_type}({leaf.length})" if leaf.length > 0 else leaf.physical_type
+    if kind == "None" or (kind == "Int" and told["isSigned"] and told["bitWidth"] >= 32):
+        return Stored(physical, "")  # a plain number, whether or not the footer says so
+    how = ",".join(f"{key}={json.dumps(value)}" for key, value in told.items() if key not in _HOW_IT_IS_SAID)
+    return Stored(physical, f"{kind} {how}".strip())
+
+
+def _variants(schema: pq.ParquetSchema, leaves: Sequence[Any]) -> set[str]:
+    """The columns that make a struct a VARIANT. Only the schema's text shows what a column with others inside is."""
+    paths = [leaf.path for leaf in leaves if leaf.path.endswith(".metadata")]
+    names = _VARIANT.findall(str(schema)) if paths else []
+    return {path for path in paths for name in names if path.endswith(f"{name}.metadata")}
