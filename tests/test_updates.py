@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from r2d2.api import silent
@@ -46,21 +48,46 @@ def assert_same(fresh: Scan, updated: Scan) -> None:
     assert updated.tables == fresh.tables
     assert updated.profiles == fresh.profiles
     assert updated.overlaps == fresh.overlaps
-    assert sorted(map(repr, updated.problems)) == sorted(map(repr, fresh.problems))
+    odd = noticed_by_one(fresh, updated)
+    one, other = (sorted(repr(p) for p in scan.problems if p.where not in odd) for scan in (updated, fresh))
+    assert one == other
     assert updated.schema_graph == fresh.schema_graph
     assert fresh.graph is not None and updated.graph is not None
     assert updated.graph.step == fresh.graph.step
-    assert counted(updated.graph.standing) == counted(fresh.graph.standing)
-    one, other = counted(updated.graph.ruled_out), counted(fresh.graph.ruled_out)
+    sound = {number for number, table in enumerate(fresh.tables) if table.name not in odd}
+    assert among(sound, updated.graph.standing) == among(sound, fresh.graph.standing)
+    one, other = among(sound, updated.graph.ruled_out), among(sound, fresh.graph.ruled_out)
     assert one.keys() == other.keys()
     for pair, missing in one.items():
         assert missing == other[pair] or (-1, -1) in (missing, other[pair])
     for edges in (updated.graph.standing, updated.graph.ruled_out):
         pairs = list(zip(edges.parents, edges.children, strict=True))
         assert pairs == sorted(pairs)
-    if not fresh.settings["verify"]:
+    if not fresh.settings["verify"] and not odd:
         assert updated.graph.standing == fresh.graph.standing
         assert updated.graph.ruled_out == fresh.graph.ruled_out
+
+
+def among(tables: Collection[int], edges: Edges) -> dict[tuple[int, int], tuple[int, int]]:
+    return {pair: missing for pair, missing in counted(edges).items() if pair[0] in tables and pair[1] in tables}
+
+
+def noticed_by_one(fresh: Scan, updated: Scan) -> set[str]:
+    """Tables with damaged rows of which only one of the two has read those: which columns are sampled may differ."""
+    one, other = ({p.where for p in scan.problems if p.needs_a_look} for scan in (fresh, updated))
+    files = {table.name: table.files for table in (*fresh.tables, *updated.tables)}
+    odd = {name for name in one ^ other if name in files}
+    assert all(is_damaged([file.path for file in files[name]]) for name in odd), odd
+    return odd
+
+
+def is_damaged(paths: Collection[str]) -> bool:
+    try:
+        for path in paths:
+            pq.ParquetFile(path).read()
+    except (pa.ArrowException, OSError):
+        return True
+    return False
 
 
 def assert_founded(scan: Scan) -> None:

@@ -117,6 +117,7 @@ def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pr
         uniform=asked or not settings.verify,  # a result that stands on samples must earn its guarantee
         content=content,
         small_too=not settings.verify,
+        ranked=[profile for profile in scan.profiles if profile.table not in scan.absent],
     )
     return noted(replace(scan, graph=pruned), content)
 

@@ -79,11 +79,12 @@ def prune_by_content(
     uniform: bool,
     content: Content,
     small_too: bool = True,
+    ranked: Sequence[TableProfile] | None = None,
 ) -> ContainmentGraph:
     """The edges for whose children every sampled row was found in the parent; never drops a true one.
 
     Unless *small_too*, edges with a small parent, or one whose rows are at hand, are left as they are: comparing all
-    its rows costs no more.
+    its rows costs no more. Which columns tell rows apart is judged by *ranked*, or by all profiles.
     """
     edges = graph.standing
     asked = [
@@ -98,7 +99,7 @@ def prune_by_content(
     if not asked:
         return _split(graph, sampled=(), missing=())
     children = sorted({child for _, child in asked})
-    telling = rank_columns(profiles)
+    telling = rank_columns(profiles if ranked is None else ranked)
     probes = {
         child: Probe(child, probe_columns(profiles[child].schema, telling, width), rows, uniform) for child in children
     }
