@@ -221,7 +221,7 @@ def test_tables_with_hostile_but_legal_names_are_deleted_and_restored_as_any(fas
     recipe, entries, names = {"columns": ["id", "name", "n"], "modulus": 1, "rest": 0}, [], []
     source = world.plan.entries[0]
     for index, name in enumerate(hostile_names(400)):
-        if why_unsafe(name) or len(os.fsencode(name)) > 200:
+        if why_unsafe(name) or len(os.fsencode(name)) > 200 or SAFETY in name.split("/"):  # that is another lake
             continue
         location = f"odd/{index}/{name}"
         folder = os.path.join(world.files.root, location)
