@@ -206,14 +206,19 @@ def _graph(
 
 
 def drop_unreadable(graph: ContainmentGraph, unreadable: Collection[str]) -> ContainmentGraph:
-    """The graph without edges of tables that cannot be read, also where no row had to be read: no rows are in any."""
-    damaged = {number for number, name in enumerate(graph.tables) if name in unreadable} if unreadable else set()
-    rows = list(_rows(graph.standing)) if damaged else []
-    kept = [row for row in rows if damaged.isdisjoint(row[:2])]
-    if len(kept) == len(rows):
+    """The graph without edges of tables that cannot be read, also where no row had to be read: no rows are in any.
+
+    Nor is anything said about why such an edge is none, by a sample that happened to be taken where it can be read.
+    """
+    damaged = {number for number, name in enumerate(graph.tables) if name in unreadable}
+    if not damaged:
         return graph
-    dropped = {**graph.dropped, "unreadable": graph.dropped.get("unreadable", 0) + len(rows) - len(kept)}
-    return replace(graph, standing=_columns(kept), dropped=dropped)
+    standing, ruled_out = (
+        [row for row in _rows(edges) if damaged.isdisjoint(row[:2])] for edges in (graph.standing, graph.ruled_out)
+    )
+    lost = len(graph.standing) - len(standing)
+    dropped = {**graph.dropped, "unreadable": graph.dropped.get("unreadable", 0) + lost} if lost else graph.dropped
+    return replace(graph, standing=_columns(standing), ruled_out=_columns(ruled_out), dropped=dropped)
 
 
 def _edges(answered: Sequence[tuple[Pair, Answer]]) -> Edges:
