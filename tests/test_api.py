@@ -141,20 +141,6 @@ def quiet_lake(once: Path) -> Path:
     return Path(shutil.copytree(once / "kept", once / "now"))
 
 
-def test_an_unchanged_lake_needs_no_spark(quiet_lake: Path, no_spark: None) -> None:
-    before = r2d2.open_state(quiet_lake / "state")
-    again = r2d2.scan(quiet_lake / "lake", state=quiet_lake / "state")
-    assert again.scan.profiles == before.scan.profiles
-    assert row_groups(again) == row_groups(before) != []
-    assert again.scan.run != before.scan.run
-    less = r2d2.scan(quiet_lake / "lake", state=quiet_lake / "state", exclude="b")
-    assert less.tables == ("a", "c")
-
-
-def row_groups(lake: r2d2.Lake) -> list[tuple[tuple[int, int], ...]]:
-    return [file.row_groups for table in lake.scan.tables for file in table.files if file.row_groups]
-
-
 def touch(lake: Path) -> None:
     os.utime(lake / "b" / "part-0.parquet", ns=(1, 1))
 
@@ -171,8 +157,12 @@ def add_table(lake: Path) -> None:
     write(lake / "d" / "part-0.parquet", d=[9])
 
 
-@pytest.mark.parametrize("change", [touch, rewrite, add_file, add_table])
-def test_a_changed_lake_is_read_again(quiet_lake: Path, no_spark: None, change: Any) -> None:
+def leave_alone(lake: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize("change", [leave_alone, touch, rewrite, add_file, add_table])
+def test_a_scan_reads_every_footer_whatever_is_known_of_the_lake(quiet_lake: Path, no_spark: None, change: Any) -> None:
     change(quiet_lake / "lake")
     with pytest.raises(Started):
         r2d2.scan(quiet_lake / "lake", state=quiet_lake / "state")
