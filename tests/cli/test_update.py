@@ -84,8 +84,10 @@ def test_json_says_what_changed_and_which_edges_came_and_went(lake: Path, r2d2: 
         "sales": "grown",
         "new.parquet": "new",
         "extract.parquet": "deleted",
-        "weather/storm.parquet": "renamed",
+        "weather/storm.parquet": "replaced",  # a file that is renamed may have been written to
     }
+    (storm,) = [one for one in answer["changed"] if one["table"] == "weather/storm.parquet"]
+    assert storm["before"] == "weather/rain.parquet" and "are here now" in storm["because"]
     assert all(one["because"] for one in answer["changed"])
     edges = {what: {(edge["parent"], edge["child"]) for edge in answer[what]} for what in ("gained", "lost")}
     assert edges["gained"] == {("sales", "new.parquet"), ("half", "new.parquet"), ("sales", "late.parquet")}

@@ -124,6 +124,13 @@ def test_the_same_files_under_another_name_are_the_same_table() -> None:
     assert (renamed.table, renamed.before) == ("u", "t")
 
 
+def test_files_that_were_themselves_renamed_are_read_again_and_known_by_their_old_name() -> None:
+    found = find_changes(OLD, lake([replace(moved(1), changed_ns=9), moved(2)], name="u"))
+    assert found.kinds == (Change.REPLACED,) and touched_tables(found) == [0]
+    (renamed,) = found.changed
+    assert (renamed.table, renamed.before) == ("u", "t") and "read again" in renamed.because
+
+
 @pytest.mark.parametrize(
     "new",
     [

@@ -40,7 +40,7 @@ class TableChange:
     table: str
     change: Change
     because: str
-    before: str = ""  # the name it had, if it was renamed
+    before: str = ""  # the name it had, if it had another
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,11 @@ def _judge(old: Scan, number: int, table: Table, profile: TableProfile, unread: 
     if before.name in old.absent:
         return TableChange(table.name, Change.REPLACED, "it was deleted, and is there again")
     if before.name != table.name:
-        return TableChange(table.name, Change.RENAMED, f"the files of {before.name} are here now", before.name)
+        here = f"the files of {before.name} are here now"
+        if _physical(before) == _physical(table):
+            return TableChange(table.name, Change.RENAMED, here, before.name)
+        because = f"{here}, under new names; as they may have been written to, they are read again"
+        return TableChange(table.name, Change.REPLACED, because, before.name)
     if before.name in unread:
         return TableChange(table.name, Change.REPLACED, "its rows could not be read before")
     if _doubtful(before.files, old.listed_ns):
@@ -174,18 +178,19 @@ def _renamed(old: Scan, new: Scan, gone: Sequence[int], unread: set[str]) -> dic
     uncertain = unread | old.absent.keys()
     for number in gone:
         if old.tables[number].name not in uncertain and not _doubtful(old.tables[number].files, old.listed_ns):
-            before[_physical(old.tables[number])].append(number)
+            before[_physical(old.tables[number], whenever_changed=True)].append(number)
     found = {}
     for number in added:
-        candidates = before.get(_physical(new.tables[number]), [])
+        candidates = before.get(_physical(new.tables[number], whenever_changed=True), [])
         if len(candidates) == 1 and _same_profile(old.profiles[candidates[0]], new.profiles[number]):
             found[number] = candidates.pop()
     return found
 
 
-def _physical(table: Table) -> object:
-    """The same for the same files, wherever they are."""
-    keys = [(file.stamp, repr(file.partition)) for file in table.files]
+def _physical(table: Table, *, whenever_changed: bool = False) -> object:
+    """The same for the same files, wherever they are. To rename a file, not a folder, moves its stamp of change on."""
+    stamps = [file.stamp._replace(changed_ns=0) if whenever_changed else file.stamp for file in table.files]
+    keys = [(stamp, repr(file.partition)) for stamp, file in zip(stamps, table.files, strict=True)]
     return table.source, tuple(sorted(keys))
 
 
