@@ -227,6 +227,15 @@ def test_numbers_of_a_dictionary_that_are_no_bits_wide_are_the_strict_readers(
         assert not can_be_believed(str(path), columns_of(path))
 
 
+def test_where_a_footer_is_of_two_minds_about_where_a_column_begins_the_strict_reader_has_the_word() -> None:
+    class Chunk:
+        has_dictionary_page, data_page_offset, dictionary_page_offset = True, 133, 229
+
+    for dictionary_at in (229, 133, 0):
+        Chunk.dictionary_page_offset = dictionary_at
+        assert not can_be_believed(__file__, [(Chunk(), None)])  # type: ignore[list-item]
+
+
 def test_where_the_footer_counts_other_nulls_the_strict_reader_has_the_word(tmp_path: Path) -> None:
     path = with_levels(tmp_path / "t.parquet", 0, counted=True)
     (column,) = read_slice(whole(path), [("n",)]).values()

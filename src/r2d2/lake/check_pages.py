@@ -73,7 +73,9 @@ class _File:
 
 def _check_chunk(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> bool:
     at = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < at:
+    if chunk.has_dictionary_page:
+        if not 0 < chunk.dictionary_page_offset < at:
+            raise Damaged("its dictionary does not come first: readers begin at one place or the other")
         at = chunk.dictionary_page_offset
     values, wanted = 0, chunk.num_values
     codec, nested, nullable = chunk.compression, schema.max_repetition_level > 0, schema.max_definition_level > 0
