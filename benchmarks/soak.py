@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -130,6 +130,14 @@ def _settings(folder: Path) -> Settings:
     )
 
 
+class _Sample(NamedTuple):
+    """How far a stage was at some time, and the memory of each kind of process then."""
+
+    at: float
+    done: int
+    mb: dict[str, int]
+
+
 class _Stages:
     """Times the stages, and samples memory as they tell how far they are."""
 
@@ -138,11 +146,11 @@ class _Stages:
 
     def run(self, stage: str, work: Callable[[Any], object]) -> dict[str, Any]:
         """One stage."""
-        samples: list[tuple[float, int, int]] = []  # seconds, tables done, megabytes
+        samples: list[_Sample] = []
 
         def told(what: str, done: int, total: int) -> None:
-            if what in _READINGS and (not samples or done - samples[-1][1] >= max(1, self._tables // 20)):
-                samples.append((time.perf_counter(), done, _megabytes()))
+            if what in _READINGS and (not samples or done - samples[-1].done >= max(1, self._tables // 20)):
+                samples.append(_Sample(time.perf_counter(), done, memory_mb(os.getpid())))
 
         begun, cpu = time.perf_counter(), cpu_seconds(os.getpid())
         work(told)
@@ -152,29 +160,29 @@ class _Stages:
             "seconds": seconds,
             "ms a table": 1000 * seconds / self._tables,
             "CPU ms a table": 1000 * cpu / self._tables,  # the same however busy the machine is
-            "MB after": _megabytes(),
+            **{f"MB after, {kind}": megabytes for kind, megabytes in sorted(memory_mb(os.getpid()).items())},
             **_slope(samples),
         }
         print(f"soak: {stage} took {seconds:.1f} s, {cpu:.1f} s of processor time", file=sys.stderr, flush=True)
         return row
 
 
-def _slope(samples: list[tuple[float, int, int]]) -> dict[str, float]:
+def _slope(samples: list[_Sample]) -> dict[str, float]:
     """How time for a table and memory changed between the first and the second half of a stage."""
     if len(samples) < 6:
         return {}
     half = len(samples) // 2
     first, second = samples[1 : half + 1], samples[half:]
 
-    def pace(some: list[tuple[float, int, int]]) -> float:
-        return (some[-1][0] - some[0][0]) / max(1, some[-1][1] - some[0][1])
+    def pace(some: list[_Sample]) -> float:
+        return (some[-1].at - some[0].at) / max(1, some[-1].done - some[0].done)
 
-    grown = (second[-1][2] - second[0][2]) / max(1, second[-1][1] - second[0][1])
-    return {"second half over first": pace(second) / max(1e-9, pace(first)), "kB grown a table": grown * 1000}
-
-
-def _megabytes() -> int:
-    return sum(memory_mb(os.getpid()).values())
+    tables = max(1, second[-1].done - second[0].done)
+    grown = {kind: (mb - second[0].mb.get(kind, 0)) / tables for kind, mb in sorted(second[-1].mb.items())}
+    return {
+        "second half over first": pace(second) / max(1e-9, pace(first)),
+        **{f"kB grown a table, {kind}": 1000 * megabytes for kind, megabytes in grown.items()},
+    }
 
 
 def _all_exact(done: Any) -> None:
