@@ -124,11 +124,13 @@ def root_of(settings: Settings, given: str = "") -> str:
     """The lake's folder: as given, or that of the newest scan in the state."""
     if given:
         return given
+    hint = "--lake DIR names the lake's folder, --state DIR a folder with a scan of it"
     try:
         return lake_root(StateStore(settings.state).load())
     except StateError as error:
-        hint = "--lake DIR names the lake's folder, --state DIR a folder with a scan of it"
         raise StateError(str(error.args[0]), hint=hint) from error
+    except UserError as error:
+        raise UserError(str(error.args[0]), hint=hint) from error
 
 
 def make_plan(
@@ -310,12 +312,14 @@ def restore_tables(
         here.rebuilder.expect(len(tables or deleted(here.lake.registry)))
         if not to:
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables)
-        with posix_files(_made(to)) as there:
+        with posix_files(_made(to, here.lake.files.root)) as there:
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables, to=there)
 
 
-def _made(folder: str) -> str:
+def _made(folder: str, lake_root: str) -> str:
     """The folder, which is made if it is not there."""
+    if f"{os.path.realpath(folder)}/".startswith(f"{lake_root}/{SAFETY}/"):
+        raise Refused(f"{folder} is in the safety folder", hint="restore to another folder")
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
@@ -332,7 +336,12 @@ def status_of(root: str, settings: Settings) -> tuple[tuple[Recovered, ...], sta
 
 def doctor_of(root: str, *, deep: bool) -> tuple[tuple[Recovered, ...], tuple[doctoring.Finding, ...]]:
     """Everything that could be wrong with what was deleted."""
-    return _after_recovery(root, lambda files: doctoring.doctor(files, deep=deep))
+    recovered, found = _after_recovery(root, lambda files: doctoring.doctor(files, deep=deep))
+    known = {one.table for one in found if one.severity == doctoring.BAD}
+    left = [one for one in recovered if not one.did and one.table and one.table not in known]
+    hint = "put that right; the next command then settles it, and `r2d2 restore` rebuilds it if it can"
+    stuck = (doctoring.Finding(doctoring.BAD, "pending", one.table, one.because, hint) for one in left)
+    return recovered, (*found, *stuck)
 
 
 def endangered(scan: Scan, changed: Collection[str]) -> tuple[doctoring.Finding, ...]:
@@ -359,10 +368,18 @@ def _after_recovery(root: str, look: Callable[[PosixFiles], Any]) -> tuple[tuple
         return recovered, look(files)
 
 
+def _refuse_part(files: PosixFiles) -> None:
+    """Who asks in a folder of a lake would be told that nothing is deleted there."""
+    above = files.lies_above(SAFETY)
+    if above is not None and not os.path.lexists(os.path.join(files.root, SAFETY)):
+        raise UserError(f"{files.root} is a folder of the lake {above}", hint=f"--lake {above} names that")
+
+
 @contextmanager
 def _looking(root: str) -> Iterator[PosixFiles]:
     """The files of a lake for somebody who only looks: what they may not read is said, and is no bug."""
     with posix_files(root) as files:
+        _refuse_part(files)
         try:
             yield files
         except OSError as error:

@@ -17,7 +17,7 @@ from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Table
 from r2d2.planning import Planned, Recipes
-from r2d2.safety.check_tables import refuse_lake_between
+from r2d2.safety.check_tables import NeededBytes, refuse_lake_between, refuse_last_copy
 from r2d2.safety.files import Files
 from r2d2.safety.guards import refuse_same_table, refuse_unread
 from r2d2.safety.lake import read_registry
@@ -25,7 +25,8 @@ from r2d2.safety.paths import SAFETY
 from r2d2.safety.plan import VERSION, Content, Entry, Plan, TableSeen, recipe_digest, seal
 from r2d2.safety.rebuilder import Placed
 from r2d2.safety.refused import Refused
-from r2d2.safety.tables import placed, see_table
+from r2d2.safety.tables import look_at, placed, refuse_checksum_beside, refuse_unexplained, see_table
+from r2d2.safety.trials import own_errors
 
 Told = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
@@ -83,7 +84,8 @@ def draft_plan(
     for done, line in enumerate(lines):
         told("reading every byte of what may go", done, len(lines))
         try:
-            ready.append(drafts.looked_at(line))
+            with own_errors():
+                ready.append(drafts.looked_at(line))
         except R2D2Error as error:
             left_out.append(NotPlanned(line.table, str(error.args[0])))
     entries = []
@@ -126,6 +128,7 @@ class _Drafts:
         self._files = files
         self._rebuilder = rebuilder
         self._seen: dict[int, TableSeen] = {}
+        self._needed = NeededBytes(files, read_registry(files))
         self._fold_case = bool(scan.settings.get("ignore_case"))
 
     def looked_at(self, line: Deletion) -> tuple[TableSeen, TableSeen, dict[str, object]]:
@@ -139,6 +142,9 @@ class _Drafts:
         entry = Entry(child, parent, {}, "", Content(0, 0, ""))
         refuse_same_table(entry)
         refuse_unread(entry)
+        refuse_last_copy(child, self._needed)
+        refuse_checksum_beside(self._files, child)
+        refuse_unexplained(child, look_at(self._files, child, child.location))
         instructions = self._rebuilder.instructions(
             recipe,
             parent=self._placed(parent),

@@ -122,7 +122,8 @@ def test_a_parent_of_several_children_is_read_once_by_purge_and_once_by_doctor()
             reads[given[0]] += name == "chunks"
 
         act(Hooked(world.files, before))
-        assert {count for path, count in reads.items() if path.startswith("big/")} == {1}
+        rows = {path for path in reads if path.startswith("big/") and path.endswith(".rows")}
+        assert {reads[path] for path in rows} == {1} and not reads["big/_SUCCESS"]
 
 
 def test_a_damaged_copy_in_quarantine_is_bad_and_the_recipe_still_helps(world: World) -> None:
@@ -242,20 +243,24 @@ def test_something_new_at_the_old_place_is_noted(world: World) -> None:
 
 def test_leftovers_are_named_and_those_of_others_are_left_alone(world: World) -> None:
     world.drill()
-    world.files.put(f"{QUARANTINE}/{'0' * 64}/x", b"whose?")
+    world.files.put(f"{QUARANTINE}/theirs/x", b"whose?")
     world.files.put(f"{WORK}/{'1' * 64}/x", b"half")
     world.files.put(f"{WORK}/notes", b"whose?")
     world.files.put(f"{SAFETY}/readme", b"whose?")
     found = [(one.severity, one.because.partition(" ")[0], one.hint) for one in doctor(world.files)]
     assert found == [
         (NOTE, f"{SAFETY}/readme", "nothing here touches it"),
-        (BAD, f"{QUARANTINE}/{'0' * 64}", "look into it; nothing here touches it"),
+        (BAD, f"{QUARANTINE}/theirs", "look into it; nothing here touches it"),
         (NOTE, f"{WORK}/{'1' * 64}", "the next apply, drill, purge or restore removes it"),
         (NOTE, f"{WORK}/notes", "nothing here touches it"),
     ]
     world.recover()
     assert world.files.names(WORK) == ["notes"]
-    assert b"".join(world.files.chunks(f"{QUARANTINE}/{'0' * 64}/x")) == b"whose?"
+    assert b"".join(world.files.chunks(f"{QUARANTINE}/theirs/x")) == b"whose?"
+
+
+def test_an_empty_folder_where_a_lake_should_be_is_said() -> None:
+    assert [(one.severity, one.hint) for one in doctor(MemoryFiles())] == [(BAD, "is its disk mounted there?")]
 
 
 def test_a_journal_that_is_torn_or_damaged_is_said(world: World) -> None:

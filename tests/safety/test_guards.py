@@ -20,6 +20,7 @@ import r2d2.safety
 from r2d2.errors import R2D2Error
 from r2d2.safety import codec, tables
 from r2d2.safety.apply import Approval
+from r2d2.safety.drill import drill
 from r2d2.safety.guards import check_plan
 from r2d2.safety.journal import read_journal
 from r2d2.safety.paths import JOURNAL, SAFETY
@@ -30,7 +31,6 @@ from r2d2.safety.rebuilder import Comparison, Placed
 from r2d2.safety.records import MoveIntended, PlanStarted, Restored, decode_record, encode_record
 from r2d2.safety.refused import Changed, JournalDamaged, Refused
 from r2d2.safety.registry import Registry, State
-from r2d2.safety.restore import restore
 from tests.safety.hooked import Hooked
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
@@ -182,12 +182,41 @@ def a_child_that_is_pinned() -> bool:
     world.files.put("top/part-0.rows", b"".join(world.files.chunks("other/part-0.rows")))
     entry = world.plan.entries[0]
     world.apply()  # b/copy is rebuilt from other, which therefore stays, even if somebody has written it anew
-    content = b"".join(world.files.chunks("other/part-0.rows"))
+    header, *rows = b"".join(world.files.chunks("other/part-0.rows")).splitlines(keepends=True)
     world.files.unlink("other/part-0.rows")
-    world.files.put("other/part-5.rows", content)
+    world.files.put("other/part-5.rows", header + b"".join(reversed(rows)))
     child, parent = (tables.see_table(world.files, name, name) for name in ("other", "top"))
     other = replace(entry, child=child, parent=parent)
     return is_deleted(world, resealed(world, plan_id="second", entries=(other,)))
+
+
+def a_parent_that_was_renamed() -> bool:
+    world = memory_world(["b/copy"])
+    world.files.put("top/part-0.rows", b"".join(world.files.chunks("other/part-0.rows")))
+    entry = world.plan.entries[0]
+    world.apply()
+    world.drill()
+    world.purge()  # b/copy is rebuilt from other
+    world.files.make_folder("2024")
+    world.files.move("other", "2024/other")
+    child, parent = (tables.see_table(world.files, name, name) for name in ("2024/other", "top"))
+    return is_deleted(world, resealed(world, plan_id="second", entries=(replace(entry, child=child, parent=parent),)))
+
+
+def a_checksum_beside_a_file() -> bool:
+    world = memory_world(["flat.rows"])
+    world.files.put(".flat.rows.crc", b"crc")
+    return is_deleted(world)
+
+
+def a_journal_that_lost_its_end() -> bool:
+    world = memory_world(["a/small"])
+    world.apply()
+    node = world.files._file(JOURNAL)
+    node.content = node.content.splitlines(keepends=True)[0]  # `Opened`
+    with suppress(JournalDamaged), world.lake():
+        return True
+    return False
 
 
 def an_empty_table() -> bool:
@@ -451,10 +480,12 @@ def a_table_that_recovery_left_alone() -> bool:
         (slot,) = lake.registry.active
         assert slot.state is State.MOVING
         try:
-            restore(lake, rebuilder=world.rebuilder, tables=[slot.slot], to=MemoryFiles("/elsewhere"))
+            drill(lake, rebuilder=world.rebuilder, tables=[slot.slot])
         except Refused:
             return False
-        return True
+        except JournalDamaged:  # a record that cannot be: the user would look for a backup of the journal
+            return True
+        raise AssertionError("it was drilled")
 
 
 def a_journal_damaged_in_the_middle() -> bool:
@@ -525,6 +556,9 @@ GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_recent": a_table_written_a_moment_ago,
     "refuse_other_device": a_table_on_another_disk,
     "refuse_hard_links": a_file_with_a_second_name,
+    "refuse_checksum_beside": a_checksum_beside_a_file,
+    "refuse_last_copy": a_parent_that_was_renamed,
+    "refuse_unknown_slots": a_journal_that_lost_its_end,
     "refuse_shared_files": two_names_of_the_same_files,
     "refuse_different": a_recipe_that_makes_other_rows,
     "refuse_unexpected": a_digest_that_is_not_the_table_s,

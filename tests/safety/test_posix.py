@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from r2d2.safety.doctor import doctor
 from r2d2.safety.files import refuse_remote
 from r2d2.safety.lake import posix_files
 from r2d2.safety.moving import in_quarantine, in_work, scrap
-from r2d2.safety.paths import QUARANTINE, SAFETY, slot_of
+from r2d2.safety.paths import QUARANTINE, SAFETY, WORK, slot_of
 from r2d2.safety.posix import PosixFiles, rename_new_by_kernel, rename_new_by_link
 from r2d2.safety.refused import Refused
 from r2d2.safety.status import status
@@ -84,15 +85,73 @@ def test_a_file_under_two_names_is_settled_after_a_crash_between_link_and_unlink
 
     world = posix_world(fast_folder / "one" / "lake", ["flat.rows"])
     half_way = PosixFiles(world.files.root, rename_new=killed_half_way)
+    world.rebuilder.verify_many = refusing(world.rebuilder.verify_many)  # so the table is to go back
     with pytest.raises(Killed):
         world.apply(half_way)
     assert check_recovered(world)["flat.rows"] == "lake"
-    world.plan = world.make_plan("again", ["flat.rows"])
+    world = posix_world(fast_folder / "two" / "lake", ["flat.rows"])
+    half_way = PosixFiles(world.files.root, rename_new=killed_half_way)
     world.apply()
     with pytest.raises(Killed):
         world.restore(half_way)
     assert check_all_comes_back(world)["flat.rows"] == "lake"
     assert os.stat(os.path.join(world.files.root, "flat.rows")).st_nlink == 1
+
+
+@pytest.mark.parametrize("kernel", [True, False], ids=["with renameat2", "without"])
+def test_a_writer_who_replaces_a_table_as_it_is_moved_aside_loses_nothing(
+    fast_folder: Path, monkeypatch: pytest.MonkeyPatch, kernel: bool
+) -> None:
+    """Inside the move itself: whatever the system call, the file that bears the name then goes along or stays."""
+    world = posix_world(fast_folder / "lake", ["flat.rows"])
+    home, new = Path(world.files.root) / "flat.rows", b"the writer's new rows"
+    if not kernel:
+        monkeypatch.setattr(posix, "_rename_by_kernel", lambda *given: False)
+    for call in ("link", "rename", "unlink"):
+        monkeypatch.setattr(posix.os, call, racing(getattr(os, call), home, new))
+    for one in world.apply():
+        assert one.is_deleted == kernel  # with the kernel's call, none of these is used for it
+    found = [path for path in Path(world.files.root).rglob("*") if path.is_file() and path.read_bytes() == new]
+    assert bool(found) != kernel
+
+
+def racing(call: Any, home: Path, new: bytes) -> Any:
+    """The call, and an ordinary atomic writer before and after it, if the table lies there."""
+    replace_by = os.replace
+
+    def write() -> None:
+        if home.exists():
+            home.with_suffix(".tmp").write_bytes(new)
+            replace_by(home.with_suffix(".tmp"), home)
+
+    def raced(name: str, *given: Any, **named: Any) -> None:
+        if name == home.name:
+            write()
+        call(name, *given, **named)
+        if name == home.name:
+            write()
+
+    return raced
+
+
+def refusing(verify_many: Any) -> Any:
+    """Every comparison finds a difference."""
+    return lambda asked: [replace(one, differs="it does") for one in verify_many(asked)]
+
+
+def test_quarantine_is_for_nobody_else(fast_folder: Path) -> None:
+    world = posix_world(fast_folder / "lake")
+    world.apply()
+    world.drill()
+    for path in (QUARANTINE, WORK):
+        assert os.stat(os.path.join(world.files.root, path)).st_mode & 0o777 == 0o700
+    before = os.umask(0o022)
+    try:
+        world.purge()
+        world.restore()
+    finally:
+        os.umask(before)
+    assert os.stat(os.path.join(world.files.root, "a/small")).st_mode & 0o777 == 0o755
 
 
 def test_links_are_not_followed(files: PosixFiles, fast_folder: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from r2d2.errors import R2D2Error
 from r2d2.safety.moving import in_quarantine, move_durably
 from r2d2.safety.paths import JOURNAL, QUARANTINE, SAFETY, WORK
+from r2d2.safety.refused import JournalDamaged
 from r2d2.safety.tables import below
 from tests.safety.hooked import Killed, count, kill_at
 from tests.safety.memory import Change, MemoryFiles
@@ -188,5 +189,5 @@ def test_the_test_sees_an_effect_before_its_record(monkeypatch: pytest.MonkeyPat
     world = memory_world()
     with pytest.raises(Killed):
         world.apply()
-    with pytest.raises(AssertionError, match="is lost"):
+    with pytest.raises(JournalDamaged, match="has lost records"):
         check_all_comes_back(world)

@@ -129,13 +129,13 @@ def purge(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
 @click.command()
 @click.argument("table", nargs=-1, metavar="[TABLE...]")
 @click.option("--all", "everything", is_flag=True, help="every deleted table")
-@click.option("--to", default="", metavar="DIR", help="put copies there; the tables stay deleted")
+@click.option("--to", metavar="DIR", help="put copies there; the tables stay deleted")
 @_LAKE
 @with_settings("restore")
 @_JSON
 @_QUIET
 def restore(
-    table: Sequence[str], everything: bool, to: str, lake: str, as_json: bool, quiet: bool, **given: Any
+    table: Sequence[str], everything: bool, to: str | None, lake: str, as_json: bool, quiet: bool, **given: Any
 ) -> int:
     """Bring deleted tables back, from quarantine or by their recipes: exactly, or not at all.
 
@@ -148,10 +148,12 @@ def restore(
 
     if everything == bool(table):
         raise UserError("say which tables to restore, or --all", hint="`r2d2 status` lists them")
+    if to == "":
+        raise UserError("--to names no folder", hint="give one, or leave --to out: the tables then go to their places")
     settings = settings_from(given)
     with _interruptible(), working(quiet=quiet or as_json) as told:
         root = deleting.root_of(settings, lake)
-        recovered, done = deleting.restore_tables(root, settings, table or None, to=to, told=told)
+        recovered, done = deleting.restore_tables(root, settings, table or None, to=to or "", told=told)
     show_restored(recovered, done, as_json=as_json)
     return int(not all(one.is_restored for one in done))
 

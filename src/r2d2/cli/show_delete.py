@@ -80,9 +80,9 @@ def show_applied(recovered: Sequence[Recovered], done: Sequence[Applied], plan: 
     _show_recovered(recovered)
     gone = [one for one in done if one.is_deleted]
     size = sum(entry.child.size_bytes for entry in plan.entries if entry.child.name in {one.table for one in gone})
-    _show_failures("Put back", [(one.table, one.because) for one in done if not one.is_deleted])
+    _show_failures("Not deleted", [(one.table, one.because) for one in done if not one.is_deleted])
     console().print(
-        f"[bold]{len(gone):,} of {len(done):,} tables are in quarantine[/] ({bytes_for_people(size)}); "
+        f"[bold]{len(gone):,} of {len(done):,} tables deleted[/], now in quarantine ({bytes_for_people(size)}); "
         "`r2d2 restore` brings them back, `r2d2 drill` and later `r2d2 purge` free the space"
     )
 

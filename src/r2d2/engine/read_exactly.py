@@ -44,6 +44,7 @@ _REFUSED: tuple[tuple[str, str, Callable[[Shape], bool]], ...] = (
 )
 
 _OUR_OWN = re.compile(r"^r2d2\.errors\.TableError: (.+)$", re.MULTILINE)
+_CAUSE = re.compile(r"^Caused by: (?:[\w$]+\.)*([\w$]+: .+)$", re.MULTILINE)
 _SPARKS_OWN = ("pyspark", "py4j", "grpc")  # where errors come from that are Spark's
 
 
@@ -283,5 +284,11 @@ def spark_errors() -> Iterator[None]:
         ours = _OUR_OWN.findall(str(error))  # raised in a task
         if ours:
             raise TableError(ours[-1]) from error
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise TableError(f"Spark cannot do it ({lines[0][:300] if lines else type(error).__name__})") from error
+        raise TableError(f"Spark cannot do it ({_cause(error)})") from error
+
+
+def _cause(error: Exception) -> str:
+    """The innermost cause that Spark names, or else what it says first."""
+    causes = _CAUSE.findall(str(error))
+    lines = causes[-1:] or [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__

@@ -45,6 +45,7 @@ from r2d2.safety.tables import (
 from r2d2.safety.trials import ask, each, own_errors
 
 QUIET_SECONDS = 3600.0
+_NOT_MOVED = (errno.ENOENT, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +201,12 @@ def _move_aside(run: Run, operation: MoveAside) -> None:
     try:
         files.move(child.location, aside)
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.EXDEV):
+        if error.errno not in _NOT_MOVED:
             raise
-        # So it was not moved, and there is nothing to bring back: it is gone, or a rename would have to copy it.
+        # So it was not moved, and there is nothing to bring back: it is gone, held fast, or would have to be copied.
         run.lake.write(MoveUndone(operation.slot, str(error), run.lake.now()))
-        raise Changed(f"{child.name!r} cannot be moved ({error.strerror})", hint="scan and plan anew") from error
+        hint = "see who may move it, and that it is there; then scan and plan anew"
+        raise Changed(f"{child.name!r} cannot be moved ({error.strerror})", hint=hint) from error
     sync_names(files, child.location, aside)
 
 

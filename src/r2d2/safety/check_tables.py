@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from r2d2.safety.files import Files
+from r2d2.safety.files import FILE, Files, Stat
 from r2d2.safety.paths import QUARANTINE, SAFETY, join
 from r2d2.safety.plan import Entry, Plan, TableSeen
 from r2d2.safety.refused import DiskError, Refused
@@ -13,12 +14,14 @@ from r2d2.safety.registry import Registry
 from r2d2.safety.tables import (
     Examined,
     examine,
+    refuse_checksum_beside,
     refuse_hard_links,
     refuse_other_device,
     refuse_pinned_files,
     refuse_recent,
     refuse_rewritten,
     refuse_shared_files,
+    sha256_of_file,
 )
 from r2d2.safety.trials import own_errors
 
@@ -32,6 +35,7 @@ class TableChecks:
         self._home = home  # tables can only go to a folder of their own file system, and this is in it
         self._parents = Examined(files, alone=True)
         self._pinned: dict[tuple[int, int], str] | None = None
+        self._needed = NeededBytes(files, registry)
 
     def check(self, entry: Entry, *, now: float, quiet_seconds: float) -> None:
         """Every guard that looks at the child and its parent."""
@@ -42,8 +46,10 @@ class TableChecks:
         parent = self._parents.look(entry.parent)
         refuse_shared_files(entry.child, child, entry.parent, parent)
         refuse_hard_links(entry.child, child)
+        refuse_checksum_beside(self._files, entry.child)
         refuse_other_device(entry.child, child, self._device())
         refuse_pinned_files(entry.child, child, self._pins())
+        refuse_last_copy(entry.child, self._needed)
         for table, look in ((entry.child, child), (entry.parent, parent)):
             refuse_rewritten(table, look)
             refuse_recent(table, look, now=now, quiet_seconds=quiet_seconds)
@@ -66,13 +72,53 @@ class TableChecks:
         return self._pinned
 
 
+class NeededBytes:
+    """What deleted tables are rebuilt from, by its bytes: a parent that was renamed still is the parent."""
+
+    def __init__(self, files: Files, registry: Registry) -> None:
+        self._files = files
+        self._hashes: dict[tuple[str, Stat], str] = {}
+        self._needed: defaultdict[str, dict[str, str]] = defaultdict(dict)  # SHA-256: places, and who needs each
+        for slot in registry.active:
+            for file in slot.entry.parent.files:
+                if file.holds_rows:
+                    self._needed[file.sha256][join(slot.entry.parent.location, file.path)] = slot.entry.child.name
+
+    def missing(self, sha256: str) -> tuple[str, str] | None:
+        """A place where such bytes should lie for a deleted table and do not, and the table; None if there is none."""
+        for path, name in self._needed.get(sha256, {}).items():
+            if self._hash_at(path) != sha256:
+                return path, name
+        return None
+
+    def _hash_at(self, path: str) -> str:
+        found = self._files.stat(path)
+        if found is None or found.kind != FILE:
+            return ""
+        if (path, found) not in self._hashes:
+            self._hashes[path, found] = sha256_of_file(self._files, path)
+        return self._hashes[path, found]
+
+
+def refuse_last_copy(child: TableSeen, needed: NeededBytes) -> None:
+    """Bytes that a deleted table is rebuilt from stay, wherever they were moved to (HAZARDS 15, 16)."""
+    for file in child.files:
+        missing = needed.missing(file.sha256)
+        if missing is not None:
+            path, name = missing
+            raise Refused(
+                f"{child.name!r} has the very bytes that {name!r} is rebuilt from, and they are no longer at {path!r}",
+                hint=f"move them back there, or restore {name!r} first",
+            )
+
+
 def refuse_lake_above(files: Files) -> None:
     """A lake in a lake has a journal of its own, and does not know what tables the other one needs (HAZARDS 15, 16)."""
     above = files.lies_above(SAFETY)
     if above is not None:
         raise Refused(
-            f"{files.root} is a part of {above}, from which tables were deleted",
-            hint=f"scan {above} and plan there: what its deleted tables are rebuilt from must stay",
+            f"{files.root} is a part of {above}, which has a safety folder: its deleted tables may need what is here",
+            hint=f"scan {above} and plan there; if `r2d2 status --lake {above}` shows none, that folder may be removed",
         )
 
 

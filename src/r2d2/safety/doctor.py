@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from r2d2.safety.files import FOLDER, Files
 from r2d2.safety.journal import Told, read_journal
 from r2d2.safety.moving import in_quarantine, is_stranded
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
+from r2d2.safety.plan import is_bookkeeping
 from r2d2.safety.refused import Changed, JournalDamaged
 from r2d2.safety.registry import SETTLED, Registry, Slot, State
 from r2d2.safety.tables import Examined, examine, has_its_times, look_at, refuse_unexplained, some
@@ -31,6 +32,8 @@ class Finding:
 def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
     """Check it all. *deep* reads every byte of quarantine and parents; without it, of what has not the time it had."""
     found = files.stat(SAFETY)
+    if found is None and not files.names(""):
+        return (Finding(BAD, "folder", "", "the lake's folder is empty", "is its disk mounted there?"),)
     if found is None:
         return ()
     if found.kind != FOLDER:
@@ -65,11 +68,14 @@ def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iter
     pending = _pending(files, slot) if slot.state not in SETTLED else None
     if pending is not None:
         yield pending
-    if slot.state is State.QUARANTINED:
-        yield from _about_quarantined(files, slot, deep)
+    aside = list(_about_quarantined(files, slot, deep)) if slot.state is State.QUARANTINED else []
     needs_parent = slot.state in (State.QUARANTINED, State.PURGING, State.PURGED)
     if needs_parent or (slot.state is State.RESTORING and pending is not None and pending.severity == BAD):
-        yield from _about_parent(files, slot, parents, deep)
+        of_parent = list(_about_parent(files, slot, parents, deep))
+        if aside and any(one.severity == BAD for one in of_parent):
+            hint = f"`r2d2 restore` takes what has every row; else bring {slot.entry.parent.name!r} back from a backup"
+            aside, of_parent = ([replace(one, hint=hint) for one in found] for found in (aside, of_parent))
+        yield from (*aside, *of_parent)
     if slot.state in SETTLED:
         yield from _about_place(files, slot)
         yield from _about_drills(slot)
@@ -97,7 +103,7 @@ def _why_stuck(files: Files, slot: Slot) -> tuple[str, str] | None:
         return because, f"move away what lies at {home!r}; {hint}" if taken else hint
     if slot.state is State.MOVING and taken and files.stat(aside) is not None:
         because = f"it is in quarantine and cannot come back: something else lies at {home!r}"
-        return because, "move that away; the next command then puts the table back"
+        return because, "move that away; the next command then puts the table back. `r2d2 restore --to DIR` copies it"
     if slot.state is State.MOVING and not taken and files.stat(aside) is None:
         because = f"it was on its way to quarantine, and is neither there nor at {home!r}: someone else moved it"
         return because, f"put it back at {home!r}, perhaps from a backup; the next command then settles it"
@@ -118,21 +124,23 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
 
 
 def _about_parent(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
-    child, parent = slot.entry.child, slot.entry.parent
+    child, parent = slot.entry.child, slot.entry.parent.rows
+    known = {file.path for file in slot.entry.parent.files}
     try:
         look = look_at(files, parent, parent.location)
         if deep or not has_its_times(parent, look):
             look = parents.look(parent)
     except (Changed, OSError) as error:
-        hint = f"bring the files of {parent.name!r} back from a backup"
+        hint = f"bring the files of {parent.name!r} back from a backup, or from where they were moved"
         if slot.state is State.QUARANTINED:
             hint = "restore it from quarantine now"
         elif slot.state is State.PURGING:
             hint += f"; what its purge had not unlinked yet stays in {in_quarantine(slot.slot)} until then"
         yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {_said(error)}", hint)
         return
-    if look.others:
-        because = f"its parent {parent.name!r} has grown: {some(look.others)}"
+    more = [path for path in look.others if not is_bookkeeping(path) and path not in known]
+    if more:
+        because = f"its parent {parent.name!r} has grown: {some(more)}"
         yield Finding(NOTE, "parent", child.name, because, "that is fine: what was added is not read")
 
 
@@ -183,6 +191,16 @@ def _unexpected(registry: Registry, name: str) -> Finding:
     if slot is not None and slot.state is State.RESTORED:
         because = f"{QUARANTINE}/{name} is the copy that was not fit to be restored; the table is back by its recipe"
         return Finding(NOTE, "leftover", slot.entry.child.name, because, "remove it when nobody needs it")
+    if slot is not None and slot.state is State.PURGED:
+        because = f"{QUARANTINE}/{name} is left of a purged table: it could not be removed, or is no part of it"
+        return Finding(
+            BAD, "leftover", slot.entry.child.name, because, "look into it, then remove it: nothing needs it"
+        )
+    if slot is None and is_slot(name):
+        because = f"{QUARANTINE}/{name} is a table that the journal does not know: it has lost records"
+        return Finding(
+            BAD, "leftover", "", because, "bring the journal back from a backup; until then nothing is touched"
+        )
     because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
     return Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
 

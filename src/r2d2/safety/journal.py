@@ -83,9 +83,8 @@ class Journal:
             ) from error
 
 
-def open_journal(files: Files, first: Callable[[], Record]) -> tuple[Journal, Told]:
-    """The journal, made if there is none, cut to the lines that fit. Call it with the lock held."""
-    told = read_journal(files)
+def open_journal(files: Files, told: Told, first: Callable[[], Record]) -> tuple[Journal, Told]:
+    """The journal that was just read, made if there is none, cut to the lines that fit. The lock is held."""
     if files.stat(JOURNAL) is None:
         files.create(JOURNAL, ())
     if told.torn_bytes:

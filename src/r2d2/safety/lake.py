@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from r2d2.safety.files import FOLDER, Files
-from r2d2.safety.journal import Journal, open_journal, read_journal
-from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK
+from r2d2.safety.journal import Journal, Told, open_journal, read_journal
+from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.posix import PosixFiles
-from r2d2.safety.records import FORMAT, Opened, Record
-from r2d2.safety.refused import Refused, disk_error
+from r2d2.safety.records import FORMAT, MoveIntended, Opened, Record
+from r2d2.safety.refused import JournalDamaged, Refused, disk_error
 from r2d2.safety.registry import Registry
 
 
@@ -53,7 +53,8 @@ def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
     try:
         make_folders(files)
         with files.lock(LOCK, f"process {os.getpid()} on {socket.gethostname()}"):
-            journal, told = open_journal(files, lambda: Opened(FORMAT, int(clock.now())))
+            told = _read(files)
+            journal, told = open_journal(files, told, lambda: Opened(FORMAT, int(clock.now())))
             yield Lake(files, journal, Registry(told.records), clock)
     except OSError as error:
         raise disk_error(error) from error
@@ -62,9 +63,33 @@ def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
 def read_registry(files: Files) -> Registry:
     """What the journal says now, without lock and without changing anything."""
     try:
-        return Registry(read_journal(files).records)
+        return Registry(_read(files).records)
     except OSError as error:
         raise disk_error(error) from error
+
+
+def _read(files: Files) -> Told:
+    aside = slots_aside(files)  # before the journal is read: whoever moves a table has announced it by then
+    told = read_journal(files)
+    refuse_unknown_slots(aside, told)
+    return told
+
+
+def slots_aside(files: Files) -> tuple[str, ...]:
+    """What lies in quarantine under names that we give."""
+    there = files.stat(SAFETY) is not None and files.stat(QUARANTINE) is not None
+    return tuple(name for name in files.names(QUARANTINE) if is_slot(name)) if there else ()
+
+
+def refuse_unknown_slots(aside: tuple[str, ...], told: Told) -> None:
+    """A table lies in quarantine of which the journal knows nothing: so it is not the whole journal (HAZARDS 22)."""
+    known = {record.slot for record in told.records if isinstance(record, MoveIntended)}
+    unknown = [name for name in aside if name not in known]
+    if unknown:
+        raise JournalDamaged(
+            f"the journal has lost records: {len(unknown):,} in {QUARANTINE} are not in it, such as {unknown[0]}",
+            hint="nothing was touched; bring the journal back from a backup",
+        )
 
 
 def make_folders(files: Files) -> None:

@@ -75,7 +75,7 @@ def has_arrived(files: Files, slot: Slot) -> bool:
     if restore.source != in_quarantine(slot.slot):
         return bool(files.names(child.location)) if found.kind == FOLDER else found.size_bytes > 0
     try:
-        look_at(files, child, child.location)
+        look_at(files, child.rows, child.location)
     except Changed:
         return False
     return True

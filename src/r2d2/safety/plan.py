@@ -62,6 +62,11 @@ class TableSeen:
         return sum(file.size_bytes for file in self.files)
 
     @property
+    def rows(self) -> TableSeen:
+        """The same without what writers and systems leave beside data: all that it takes to have every row."""
+        return replace(self, files=tuple(file for file in self.files if file.holds_rows))
+
+    @property
     def folders(self) -> tuple[str, ...]:
         """The folders below its location that hold its files, the deepest first."""
         found: set[str] = set()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from r2d2.safety.files import FILE, FOLDER, OTHER, Stat, refuse_remote
-from r2d2.safety.paths import folder_of
+from r2d2.safety.paths import QUARANTINE, SAFETY, WORK, folder_of
 from r2d2.safety.refused import Busy, Refused
 
 _CHUNK = 1 << 20
@@ -118,13 +118,15 @@ class PosixFiles:
 
     def make_folder(self, path: str) -> None:
         """Make one folder that must not exist yet."""
+        mode = 0o700 if path in (QUARANTINE, WORK) else 0o777  # what was private at home is so there
         with self._above(path) as (folder, name):
-            os.mkdir(name, dir_fd=folder)
+            os.mkdir(name, mode, dir_fd=folder)
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
+        rename = rename_aside if target.startswith(f"{SAFETY}/") else self._rename_new
         with self._above(source) as (from_folder, name), self._above(target) as (to_folder, new_name):
-            self._rename_new(from_folder, name, to_folder, new_name)
+            rename(from_folder, name, to_folder, new_name)
 
     def unlink(self, path: str) -> None:
         """Remove one file."""
@@ -205,32 +207,51 @@ def refuse_no_posix() -> None:
 
 def rename_new_by_kernel(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
     """renameat2 with RENAME_NOREPLACE; where kernel or file system lacks it, the way that POSIX has."""
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if call is None:
+    if not _rename_by_kernel(from_folder, name, to_folder, new_name):
         rename_new_by_link(from_folder, name, to_folder, new_name)
-        return
-    if call(from_folder, os.fsencode(name), to_folder, os.fsencode(new_name), _NO_REPLACE) == 0:
-        return
-    code = ctypes.get_errno()
-    if code not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-        raise OSError(code, os.strerror(code), name, None, new_name)
-    rename_new_by_link(from_folder, name, to_folder, new_name)
+
+
+def rename_aside(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """The same to a name that nobody else makes, in the safety folder, which is locked.
+
+    Whatever bears the old name at that instant goes along. By `link` and `unlink`, a file that a writer puts there in
+    between would be lost.
+    """
+    if not _rename_by_kernel(from_folder, name, to_folder, new_name):
+        _rename_after_a_look(from_folder, name, to_folder, new_name)
 
 
 def rename_new_by_link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
-    """The same with POSIX alone.
+    """The same with POSIX alone, where others may make the new name, and nobody but us touches the old one.
 
     A file gets its new name by `link`, which never replaces, and then loses the old one; a crash in between leaves
     one file under two names, which recovery knows. A folder is renamed: POSIX lets that replace an empty folder only.
     """
     if modes.S_ISDIR(os.stat(name, dir_fd=from_folder, follow_symlinks=False).st_mode):
-        with suppress(FileNotFoundError):
-            os.stat(new_name, dir_fd=to_folder, follow_symlinks=False)
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
-        os.rename(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+        _rename_after_a_look(from_folder, name, to_folder, new_name)
         return
     os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
     os.unlink(name, dir_fd=from_folder)
+
+
+def _rename_by_kernel(from_folder: int, name: str, to_folder: int, new_name: str) -> bool:
+    """Whether kernel and file system have the call at all; if so, it is done."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    if call(from_folder, os.fsencode(name), to_folder, os.fsencode(new_name), _NO_REPLACE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        raise OSError(code, os.strerror(code), name, None, new_name)
+    return False
+
+
+def _rename_after_a_look(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.stat(new_name, dir_fd=to_folder, follow_symlinks=False)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
+    os.rename(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder)
 
 
 def _as_stat(found: os.stat_result) -> Stat:

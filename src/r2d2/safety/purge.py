@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from r2d2.safety.check_tables import NeededBytes, refuse_last_copy
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.purging import ParentsOnDisk, as_looked_at, unlink_listed
@@ -32,10 +33,11 @@ def purge(lake: Lake, *, retention_seconds: float = RETENTION_SECONDS) -> tuple[
     """Purge every table whose time is over, that was drilled, and whose parent is unchanged. The others stay."""
     slots = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
     parents = ParentsOnDisk(lake.files)
-    return tuple(_purge(lake, slot, parents, retention_seconds) for slot in slots)
+    needed = NeededBytes(lake.files, lake.registry)
+    return tuple(_purge(lake, slot, parents, needed, retention_seconds) for slot in slots)
 
 
-def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, retention_seconds: float) -> Purge:
+def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, needed: NeededBytes, retention_seconds: float) -> Purge:
     child, aside = slot.entry.child, in_quarantine(slot.slot)
     try:
         with own_errors():
@@ -43,6 +45,7 @@ def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, retention_seconds: fl
             refuse_undrilled(slot)
             look = examine(lake.files, child, aside, alone=True)
             parent_look = refuse_drifted_parent(parents, slot)
+            refuse_last_copy(child, needed)
             lake.write(PurgeIntended(slot.slot, lake.now()))
             _look_again(lake, slot, look, parent_look)
             unlink_listed(lake.files, child, aside, is_listed=as_looked_at(lake.files, look))
@@ -54,7 +57,7 @@ def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, retention_seconds: fl
 
 def _look_again(lake: Lake, slot: Slot, look: Look, parent_look: Look) -> None:
     """A last look between the record and the first unlink: whoever wrote to either is seen now at the latest."""
-    child, parent = slot.entry.child, slot.entry.parent
+    child, parent = slot.entry.child, slot.entry.parent.rows
     try:
         with own_errors():
             refuse_moving_target(lake.files, child, in_quarantine(slot.slot), look)
@@ -82,7 +85,7 @@ def refuse_drifted_parent(parents: ParentsOnDisk, slot: Slot) -> Look:
     """The parent is about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
     try:
         with own_errors():
-            return parents.look(slot.entry.parent)
+            return parents.look(slot.entry.parent.rows)
     except Changed as error:
         raise drifted(slot.entry, error) from error
     except DiskError as error:

@@ -60,7 +60,7 @@ def settle_purge(lake: Lake, slot: Slot) -> tuple[str, str]:
 
 def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
     try:
-        ParentsOnDisk(lake.files).look(slot.entry.parent)
+        ParentsOnDisk(lake.files).look(slot.entry.parent.rows)
     except Changed as error:
         return "", f"its purge was interrupted, and its parent is not what it was: {error}"
     unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot), is_listed=by_content(lake.files))

@@ -9,7 +9,7 @@ from r2d2.errors import R2D2Error
 from r2d2.safety.files import FILE, Files
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import check_path, join
-from r2d2.safety.plan import Content, Entry
+from r2d2.safety.plan import Content, Entry, is_bookkeeping
 from r2d2.safety.rebuilder import Placed, Rebuild, Rebuilder
 from r2d2.safety.refused import Changed, DiskError, Refused
 from r2d2.safety.registry import Slot
@@ -32,7 +32,7 @@ def examine_parent(parents: Examined, entry: Entry) -> Look:
     """How the parent looks, if the files that were pinned are unchanged to the byte. Files added since are not read."""
     try:
         with own_errors():
-            return parents.look(entry.parent)
+            return parents.look(entry.parent.rows)
     except Changed as error:
         raise drifted(entry, error) from error
     except DiskError as error:
@@ -104,7 +104,7 @@ def refuse_inexact(one: Rebuilding, content: Content) -> None:
 
 def refuse_parent_in_motion(files: Files, one: Rebuilding) -> None:
     """A parent that was written to while it was read was perhaps read half old, half new (HAZARDS 14)."""
-    table = one.entry.parent
+    table = one.entry.parent.rows
     now = look_at(files, table, table.location)
     if one.parent is None or now.files != one.parent.files:
         raise Changed(f"{table.name!r} is being written to", hint="wait until its writer has ended")
@@ -115,6 +115,17 @@ def examine_quarantined(files: Files, slot: Slot) -> Placed:
     aside = in_quarantine(slot.slot)
     examine(files, slot.entry.child, aside, alone=True)
     return placed(files, slot.entry.child, aside)
+
+
+def has_all_its_rows(files: Files, slot: Slot) -> bool:
+    """Whether what lies in quarantine is the table but for what writers and systems leave beside data."""
+    rows = slot.entry.child.rows
+    try:
+        with own_errors():
+            look = examine(files, rows, in_quarantine(slot.slot), alone=False)
+    except (Changed, DiskError):
+        return False
+    return all(is_bookkeeping(path) for path in look.others)
 
 
 def sync_tree(files: Files, folder: str, paths: tuple[str, ...]) -> None:

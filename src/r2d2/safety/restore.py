@@ -6,6 +6,7 @@ the name is taken (HAZARDS 21).
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,13 +25,21 @@ from r2d2.safety.moving import (
     scrap_or_say,
 )
 from r2d2.safety.paths import SAFETY, join
-from r2d2.safety.plan import TableSeen
-from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt, sync_tree
+from r2d2.safety.plan import FileSeen, TableSeen
+from r2d2.safety.rebuild import (
+    Rebuilding,
+    examine_parent,
+    examine_quarantined,
+    has_all_its_rows,
+    rebuild_all,
+    rebuilt,
+    sync_tree,
+)
 from r2d2.safety.rebuilder import Placed, Rebuilder
-from r2d2.safety.records import Restored, RestoreIntended, RestoreUndone
-from r2d2.safety.refused import Changed, Refused, in_one_line
-from r2d2.safety.registry import SETTLED, Slot, State
-from r2d2.safety.tables import refuse_other_content
+from r2d2.safety.records import Purged, Restored, RestoreIntended, RestoreUndone
+from r2d2.safety.refused import Changed, DiskError, Refused, in_one_line
+from r2d2.safety.registry import Slot, State
+from r2d2.safety.tables import Examined, refuse_checksum_beside, refuse_other_content, sha256_of_file
 from r2d2.safety.trials import each
 
 BY_QUARANTINE, BY_RECIPE = "quarantine", "recipe"
@@ -64,8 +73,7 @@ def restore(
     With one table that cannot be restored Refused is raised; with several, each says for itself what became of it.
     """
     if tables is None:
-        wanted = (*SETTLED, State.RESTORING)  # what recovery could not finish may be one to rebuild
-        slots = [slot for slot in reversed(lake.registry.active) if slot.state in wanted]
+        slots = list(reversed(lake.registry.active))  # what recovery could not settle says so for itself
     else:
         tables = tuple(tables)
         slots = list({slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values())
@@ -90,12 +98,19 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
 
 
 def _begin(lake: Lake, one: Restoring, to: Files | None) -> None:
-    if not is_stranded(lake.files, one.slot):
+    if one.slot.state is not State.PURGING and not is_stranded(lake.files, one.slot) and not _waits(lake, one, to):
         refuse_unsettled(one.slot)
     refuse_inside_safety(lake.files, to)
     refuse_the_lake_itself(lake.files, to)
     refuse_occupied(to or lake.files, one.entry.child)
     one.because = _why_not_from_quarantine(lake, one.slot)
+    if one.because:
+        refuse_checksum_beside(to or lake.files, one.entry.child)
+
+
+def _waits(lake: Lake, one: Restoring, to: Files | None) -> bool:
+    """Whether a table that cannot be put back, since its place is taken, is there to be copied elsewhere."""
+    return to is not None and one.slot.state is State.MOVING and lake.files.stat(_aside(one)) is not None
 
 
 def _outcome(one: Restoring, root: str) -> Restore:
@@ -139,15 +154,27 @@ def _aside(one: Restoring) -> str:
 def _why_not_from_quarantine(lake: Lake, slot: Slot) -> str:
     if slot.state is State.PURGED:
         return "it was purged"
+    if slot.state is State.PURGING:
+        return "its purge was broken off"
     if slot.state is State.RESTORING:
         return "it is neither at its old place nor in quarantine"
     try:
         examine_quarantined(lake.files, slot)
     except Changed as error:
-        return f"its copy in quarantine is damaged: {error.args[0]}"
+        because = f"its copy in quarantine is damaged: {error.args[0]}"
     except OSError as error:
-        return f"its copy in quarantine cannot be read: {error}"
-    return ""
+        because = f"its copy in quarantine cannot be read: {error}"
+    else:
+        return ""
+    return "" if has_all_its_rows(lake.files, slot) and not _has_its_parent(lake.files, slot) else because
+
+
+def _has_its_parent(files: Files, slot: Slot) -> bool:
+    try:
+        examine_parent(Examined(files, alone=False), slot.entry)
+    except (Changed, DiskError):
+        return False
+    return True
 
 
 def _move_home(lake: Lake, slot: Slot, source: str) -> None:
@@ -159,12 +186,21 @@ def _move_home(lake: Lake, slot: Slot, source: str) -> None:
         raise Changed(f"{slot.entry.child.name!r} has vanished from {source!r}", hint="run `r2d2 doctor`")
     if slot.state is State.RESTORING:  # it is stranded: from here on it counts as one without a copy in quarantine
         lake.write(RestoreUndone(slot.slot, "it is no longer in quarantine", lake.now()))
+    if slot.state is State.PURGING:  # and so does one whose purge cannot go on: what is left of it is of no use
+        lake.write(Purged(slot.slot, lake.now()))
     lake.write(RestoreIntended(slot.slot, source, found.inode, lake.now()))
     try:
         move_durably(files, source, home)
     except FileExistsError as error:
         lake.write(RestoreUndone(slot.slot, "something came to lie at its place", lake.now()))
         raise Refused(f"something came to lie at {home!r}", hint="move it away and try again") from error
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        lake.write(RestoreUndone(slot.slot, "its place is on another file system", lake.now()))
+        raise Refused(
+            f"{home!r} is on another file system by now", hint="restore a copy with --to, and put it there"
+        ) from error
     lake.write(Restored(slot.slot, lake.now()))
 
 
@@ -220,9 +256,15 @@ def _copy_files(lake: Files, slot: Slot, to: Files, work: str) -> tuple[str, ...
     child, aside = slot.entry.child, in_quarantine(slot.slot)
     written: list[str] = []
     for file in child.files:
+        if not file.holds_rows and not _is_there(lake, file, join(aside, file.path)):
+            continue  # so it was not needed, either, to say that every row is there
         path = file.path or child.location.rpartition("/")[2]
         make_folders_above(to, join(work, path))
         to.create(join(work, path), lake.chunks(join(aside, file.path)))
         refuse_other_content(to, file, join(work, path), child.name)
         written.append(path)
     return tuple(written)
+
+
+def _is_there(files: Files, file: FileSeen, path: str) -> bool:
+    return files.stat(path) is not None and sha256_of_file(files, path) == file.sha256

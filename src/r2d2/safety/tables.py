@@ -78,7 +78,10 @@ class Examined:
         if table in self._wrong and self._wrong[table][0] == now:
             raise self._wrong[table][1]
         try:
-            self._looks[table] = examine(self._files, table, table.location, alone=self._alone)
+            look = examine(self._files, table, table.location, alone=False)
+            if self._alone:  # empty folders do no harm: nothing is moved
+                refuse_unexplained(table, replace(look, others=tuple(path for path in look.others if path[-1] != "/")))
+            self._looks[table] = look
         except Changed as error:
             self._wrong[table] = now, error
             raise
@@ -128,6 +131,11 @@ def refuse_rewritten(table: TableSeen, look: Look) -> None:
 def refuse_recent(table: TableSeen, look: Look, *, now: float, quiet_seconds: float) -> None:
     """A table that was written a moment ago may have a writer that is not done (HAZARDS 14)."""
     newest = max(max(stat.modified_ns, stat.changed_ns) for _, stat in look.files)
+    if newest > now * 1e9:
+        raise Refused(
+            f"{table.name!r} has a time in the future: whether it is quiet cannot be said",
+            hint="set the clock right, or `touch` its files, and scan and plan anew",
+        )
     if newest > (now - quiet_seconds) * 1e9:
         raise Refused(
             f"{table.name!r} was written to less than {quiet_seconds:,.0f} seconds ago",
@@ -163,6 +171,17 @@ def refuse_pinned_files(child: TableSeen, look: Look, pinned: Mapping[tuple[int,
             raise Refused(f"{child.name!r} has files that {name!r} is rebuilt from", hint=f"restore {name!r} first")
 
 
+def refuse_checksum_beside(files: Files, table: TableSeen) -> None:
+    """Hadoop keeps a file's checksum beside it and heeds it: a rebuilt file would not fit (HAZARDS 21)."""
+    folder, _, name = table.location.rpartition("/")
+    beside = join(folder, f".{name}.crc")
+    if not table.is_folder and files.stat(beside) is not None:
+        raise Refused(
+            f"{table.name!r} has a checksum beside it, {beside!r}, that no rebuilt file would fit",
+            hint="remove that file: what is read with it can be read without it",
+        )
+
+
 def sha256_of_file(files: Files, path: str) -> str:
     """SHA-256 of a regular file."""
     hashed = hashlib.sha256()
@@ -179,7 +198,8 @@ def see_table(files: Files, name: str, location: str, *, data: Collection[str] |
     top = files.stat(location)
     if top is None or top.kind not in (FILE, FOLDER):
         raise Refused(f"there is no table at {location!r}", hint="scan anew")
-    paths = sorted(below(files, location)) if top.kind == FOLDER else [""]
+    found = below(files, location) if top.kind == FOLDER else [""]
+    paths = sorted(path for path in found if not path.endswith("/"))  # who deletes a table asks about empty folders
     rows = {path for path in paths if not is_bookkeeping(path)} if data is None else set(data)
     seen = [_see_file(files, join(location, path)) for path in paths]
     listed = [replace(file, path=path, holds_rows=path in rows) for path, file in zip(paths, seen, strict=True)]
