@@ -92,7 +92,7 @@ def test_a_parent_of_something_deleted_stays(settings: Settings) -> None:
 
 def test_what_is_deleted_already_neither_goes_again_nor_rebuilds_anything(settings: Settings) -> None:
     assert gone(settings, deleted=["part"]).keys() <= {"all", "copy"}
-    assert because(settings, "part", deleted=["part"]) == "it is deleted already"
+    assert because(settings, "part", deleted=["part"]) == "a table of this name is deleted, and not restored yet"
     assert gone(settings, deleted=["copy"]) == {"part": "all"}
 
 

@@ -69,7 +69,7 @@ def plan_lake(
         measured_seconds=_logged_seconds(scan, settings) | dict(measured_seconds or {}),
     )
     guards = _Guards(scan, settings, parents_of_deleted or {}, now_ns or time.time_ns())
-    must_keep = guards.must_keep() | dict.fromkeys(gone, "it is deleted already")
+    must_keep = guards.must_keep() | dict.fromkeys(gone, "a table of this name is deleted, and not restored yet")
     priced = price_edges(scan, recipes=recipes, terms=terms, must_keep=must_keep)
     choice = choose_deletions(priced.graph, time_limit_seconds=settings.solver_seconds)
     proposal = propose(scan, priced=priced, choice=choice, recipes=recipes, terms=terms)

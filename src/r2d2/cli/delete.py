@@ -70,7 +70,7 @@ def apply(
         plan, settings, approved_by=approved_by, typed=typed, empty_too=empty_too, with_tables=dry_run
     )
     if dry_run:
-        show_preview(seen, as_json=as_json)
+        show_preview(seen, typed=typed, as_json=as_json)
         return int(seen.is_refused)
     if typed is None and seen.number_to_type is not None and not seen.refused:
         typed = _ask(seen.number_to_type, seen.plan.lake_tables)

@@ -52,7 +52,7 @@ def plan_as_dict(plan: Plan) -> dict[str, Any]:
     }
 
 
-def show_preview(seen: Preview, *, as_json: bool) -> None:
+def show_preview(seen: Preview, *, typed: int | None, as_json: bool) -> None:
     """What applying the plan would do, step by step."""
     if as_json:
         print_json(preview_as_dict(seen))
@@ -62,7 +62,7 @@ def show_preview(seen: Preview, *, as_json: bool) -> None:
         out.print(plain(step))
     if seen.refused:
         out.print(f"[red]it would be refused:[/] {plain(seen.refused)}")
-    elif seen.number_to_type is not None:
+    elif seen.number_to_type is not None and typed is None:
         number = seen.number_to_type
         out.print(
             f"It takes a large share of the lake: {number:,} has to be typed back, or given as --yes-delete {number}."

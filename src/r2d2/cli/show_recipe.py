@@ -64,20 +64,21 @@ def show_inferred(found: Sequence[StoredRecipe], *, as_json: bool) -> None:
         for s in sorted(found, key=lambda s: s.recipe is None)[:_MOST_ROWS]
     ]
     shown = f"{len(rows):,} of {len(found):,}" if len(found) > len(rows) else f"{len(found):,}"
-    print_table(f"Recipes ({shown})", ("parent", "child", "recipe", "rows"), rows)
+    print_table(f"How a child is made of its parent ({shown} edges)", ("parent", "child", "recipe", "rows"), rows)
     kinds = Counter(stored.recipe.kind if stored.recipe else "none" for stored in found)
     words = {"projection": "every row", "predicate": "by a predicate", "rows": "listed rows", "none": "no recipe"}
     listed = sum(stored.recipe.selector_bytes for stored in found if stored.recipe)
     counts = ", ".join(f"{kinds[kind]:,} {word}" for kind, word in words.items() if kinds[kind])
-    _say(f"{counts or 'no edges'}; listing rows takes {bytes_for_people(listed)}")
+    more = "; --json has them all" if len(found) > len(rows) else ""
+    _say(f"{counts or 'no edges'}; listing rows takes {bytes_for_people(listed)}{more}")
 
 
 def _text(stored: StoredRecipe) -> str:
     if stored.recipe is None:
         return stored.because
-    _, found, where = recipes.to_sql(stored.recipe, stored.parent).partition(" WHERE ")
+    select, found, where = recipes.to_sql(stored.recipe, stored.parent).partition(" WHERE ")
     if found:
-        return where
+        return f"{where} (each once)" if select.startswith("SELECT DISTINCT ") else where
     return "" if stored.recipe.rows is None else bytes_for_people(stored.recipe.selector_bytes)
 
 

@@ -254,7 +254,8 @@ def _verified(files: Files, one: Aside, compared: Comparison, parents: Examined,
 def refuse_different(entry: Entry, differs: str) -> None:
     """What the recipe makes of the parent must be the child: each row by its values, with its copies (HAZARDS 2–6)."""
     if differs:
-        raise Changed(f"{entry.child.name!r} is not what its recipe makes: {differs}", hint="scan and plan anew")
+        hint = "scan and plan anew; if that plan ends like this one, keep the table out of plans with --legal-hold"
+        raise Changed(f"{entry.child.name!r} is not what its recipe makes: {differs}", hint=hint)
 
 
 def refuse_unexpected(entry: Entry, content: Content) -> None:
