@@ -24,6 +24,7 @@ from r2d2.recovering import recover_files
 from r2d2.safety import apply as applying
 from r2d2.safety import doctor as doctoring
 from r2d2.safety import drill as drilling
+from r2d2.safety import forget as forgetting
 from r2d2.safety import purge as purging
 from r2d2.safety import restore as restoring
 from r2d2.safety import status as standing
@@ -314,6 +315,14 @@ def restore_tables(
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables)
         with posix_files(_made(to, here.lake.files.root)) as there:
             return here.recovered, restoring.restore(here.lake, rebuilder=here.rebuilder, tables=tables, to=there)
+
+
+def forget_tables(
+    root: str, settings: Settings, tables: Sequence[str], *, approved_by: str
+) -> tuple[tuple[Recovered, ...], tuple[forgetting.Forget, ...]]:
+    """Give up tables that are lost: no command speaks of them any more, but for `status`."""
+    with _opened_if_touched(root, settings, spark=None, told=quiet) as here:
+        return here.recovered, forgetting.forget(here.lake, tables=tables, approved_by=approved_by)
 
 
 def _made(folder: str, lake_root: str) -> str:

@@ -151,3 +151,41 @@ def test_a_restore_by_recipe_says_why(capsys: pytest.CaptureFixture[str]) -> Non
     show_restored((), back, as_json=False)
     shown = capsys.readouterr().out
     assert "by recipe: it was purged" in shown and "from quarantine" in shown
+
+
+def test_a_lost_table_is_given_up_by_name_and_number(r2d2: Command, world: World, tmp_path: Path) -> None:
+    lake = ("--lake", world.files.root)
+    assert r2d2("purge", *lake, "--retention", "0").code == 0
+    refused = r2d2("forget", "a/small", *lake, "--yes-forget", "1")
+    assert refused.code == 2 and "is not lost" in refused.err and "r2d2 restore" in refused.err
+    parent = tmp_path / "lake" / "big"
+    for path in parent.iterdir():
+        path.rename(tmp_path / path.name)
+    assert told(r2d2, "doctor", world)[0] == 1
+    for wrong in ((), ("--yes-forget", "2")):  # nobody is there to type it
+        refused = r2d2("forget", "a/small", *lake, *wrong)
+        assert refused.code == 2 and "--yes-forget 1" in refused.err
+    done = r2d2("forget", "a/small", *lake, "--yes-forget", "1", "--approved-by", "Ann", "--json")
+    (one,) = json.loads(done.out)["tables"]
+    assert (done.code, one["table"], one["parent"]) == (0, "a/small", "big") and "is missing" in one["because"]
+    assert "Given up" in r2d2("forget", "flat.rows", *lake, "--yes-forget", "1").out
+    assert "lost, and given up" in r2d2("status", *lake).out
+    assert told(r2d2, "doctor", world)[0] == 0
+
+
+def test_who_asks_in_the_wrong_folder_is_told_so(r2d2: Command, world: World, tmp_path: Path) -> None:
+    for command in ("status", "doctor", "drill", "purge"):
+        refused = r2d2(command, "--lake", str(tmp_path / "lake" / "big"))
+        assert refused.code == 2 and f"--lake {world.files.root}" in refused.err
+    (tmp_path / "empty").mkdir()
+    empty = r2d2("doctor", "--lake", str(tmp_path / "empty"))
+    assert empty.code == 1 and "is its disk mounted there?" in empty.out
+
+
+def test_a_copy_needs_a_folder_and_none_is_made_in_the_safety_folder(r2d2: Command, world: World) -> None:
+    lake = ("--lake", world.files.root)
+    refused = r2d2("restore", "a/small", "--to", "", *lake)
+    assert refused.code == 2 and "--to names no folder" in refused.err
+    inside = os.path.join(world.files.root, ".r2d2-safety", "x")
+    refused = r2d2("restore", "a/small", "--to", inside, *lake)
+    assert refused.code == 2 and "is in the safety folder" in refused.err and not os.path.exists(inside)

@@ -21,6 +21,7 @@ from r2d2.errors import R2D2Error
 from r2d2.safety import codec, tables
 from r2d2.safety.apply import Approval
 from r2d2.safety.drill import drill
+from r2d2.safety.forget import forget
 from r2d2.safety.guards import check_plan
 from r2d2.safety.journal import read_journal
 from r2d2.safety.paths import JOURNAL, SAFETY
@@ -216,6 +217,13 @@ def a_journal_that_lost_its_end() -> bool:
     node.content = node.content.splitlines(keepends=True)[0]  # `Opened`
     with suppress(JournalDamaged), world.lake():
         return True
+    return False
+
+
+def a_table_that_can_be_rebuilt() -> bool:
+    world = purged(memory_world(["a/small"]))
+    with world.lake() as lake, suppress(Refused):
+        return bool(forget(lake, tables=["a/small"], approved_by="Ann"))
     return False
 
 
@@ -558,6 +566,7 @@ GUARDS: dict[str, Callable[[], bool]] = {
     "refuse_hard_links": a_file_with_a_second_name,
     "refuse_checksum_beside": a_checksum_beside_a_file,
     "refuse_last_copy": a_parent_that_was_renamed,
+    "refuse_recoverable": a_table_that_can_be_rebuilt,
     "refuse_unknown_slots": a_journal_that_lost_its_end,
     "refuse_shared_files": two_names_of_the_same_files,
     "refuse_different": a_recipe_that_makes_other_rows,

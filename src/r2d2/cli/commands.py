@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from r2d2.cli.delete import apply, doctor, drill, purge, restore, status
+from r2d2.cli.delete import apply, doctor, drill, forget, purge, restore, status
 from r2d2.cli.living import find, update
 from r2d2.cli.options import settings_from, with_settings
 from r2d2.cli.plan import plan
@@ -144,6 +144,7 @@ ALL: tuple[click.Command, ...] = (
     drill,
     purge,
     restore,
+    forget,
     status,
     doctor,
     generate,

@@ -73,7 +73,9 @@ def apply(
         show_preview(seen, typed=typed, as_json=as_json)
         return int(seen.is_refused)
     if typed is None and seen.number_to_type is not None and not seen.refused:
-        typed = _ask(seen.number_to_type, seen.plan.lake_tables)
+        number, of_tables = seen.number_to_type, seen.plan.lake_tables
+        what = f"This deletes {number:,} of {of_tables:,} tables, a large share of the lake"
+        typed = _ask(number, what, "--yes-delete")
     with _interruptible(), working(quiet=quiet or as_json) as told:
         approval = Approval(approved_by, typed, empty_too)
         recovered, done = deleting.apply_plan(seen.plan, settings, approval=approval, told=told)
@@ -159,6 +161,45 @@ def restore(
 
 
 @click.command()
+@click.argument("table", nargs=-1, required=True, metavar="TABLE...")
+@click.option("--approved-by", default="", metavar="NAME", help="who answers for it [default: the user's name]")
+@click.option(
+    "--yes-forget", "typed", type=int, metavar="N", help="the number of tables, for a program that cannot type it"
+)
+@_LAKE
+@with_settings("forget")
+@_JSON
+@_QUIET
+def forget(
+    table: Sequence[str],
+    approved_by: str,
+    typed: int | None,
+    lake: str,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Give up deleted tables that are lost: purged, and their parents are no longer what they were.
+
+    What can still be brought back is refused. The journal keeps who gave them up.
+    """
+    from r2d2 import deleting
+    from r2d2.cli.show_delete import show_forgotten
+    from r2d2.errors import UserError
+
+    settings, number = settings_from(given), len(set(table))
+    if typed is None:
+        typed = _ask(number, f"This gives up {number:,} lost table{'s' if number > 1 else ''} for good", "--yes-forget")
+    if typed != number:
+        raise UserError(f"{number:,} tables are named, not {typed:,}", hint=f"--yes-forget {number} confirms it")
+    with _interruptible():
+        root = deleting.root_of(settings, lake)
+        recovered, done = deleting.forget_tables(root, settings, table, approved_by=approved_by or _user())
+    show_forgotten(recovered, done, as_json=as_json)
+    return 0
+
+
+@click.command()
 @_LAKE
 @with_settings("status")
 @_JSON
@@ -205,18 +246,11 @@ def _user() -> str:
         return ""
 
 
-def _ask(number: int, of_tables: int) -> int:
+def _ask(number: int, what: str, option: str) -> int:
     """The number that the person types; a program has to give it as an option (HAZARDS 30)."""
     if not sys.stdin.isatty():
         from r2d2.errors import UserError
 
-        raise UserError(
-            f"the plan deletes {number:,} of {of_tables:,} tables, a large share of the lake",
-            hint=f"--yes-delete {number} confirms it",
-        )
-    answer: int = click.prompt(
-        f"This deletes {number:,} of {of_tables:,} tables, a large share of the lake. Type {number} to go on",
-        type=int,
-        err=True,
-    )
+        raise UserError(what, hint=f"{option} {number} confirms it")
+    answer: int = click.prompt(f"{what}. Type {number} to go on", type=int, err=True)
     return answer

@@ -13,6 +13,7 @@ from r2d2.deleting import Preview
 from r2d2.safety.apply import Applied
 from r2d2.safety.doctor import BAD, Finding
 from r2d2.safety.drill import Drill
+from r2d2.safety.forget import Forget
 from r2d2.safety.plan import Plan
 from r2d2.safety.purge import Purge
 from r2d2.safety.recovery import Recovered
@@ -127,6 +128,15 @@ def show_restored(recovered: Sequence[Recovered], done: Sequence[Restore], *, as
     console().print(f"[bold]{len(back):,} of {len(done):,} tables restored[/]")
 
 
+def show_forgotten(recovered: Sequence[Recovered], done: Sequence[Forget], *, as_json: bool) -> None:
+    """Which tables were given up, and why they were lost."""
+    if as_json:
+        print_json(as_dict(recovered, done))
+        return
+    _show_recovered(recovered)
+    _show_failures("Given up", [(one.table, one.because) for one in done])
+
+
 def _how(one: Restore) -> str:
     """What brought a table back; by its recipe, also why not from quarantine."""
     return f"by {one.by}: {one.because}" if one.because else f"from {one.by}"
@@ -201,6 +211,8 @@ def _where(table: TableStatus, now: float) -> str:
         return f"quarantine, {left:,.1f} days left" if left > 0 else "quarantine, may be purged"
     if table.place == "recipe":
         return "purged; its recipe rebuilds it"
+    if table.place == "nowhere":
+        return "lost, and given up"
     return f"lake ({table.state})" if table.place == "lake" else f"on the way ({table.state})"
 
 

@@ -136,6 +136,8 @@ def _about_parent(files: Files, slot: Slot, parents: Examined, deep: bool) -> It
             hint = "restore it from quarantine now"
         elif slot.state is State.PURGING:
             hint += f"; what its purge had not unlinked yet stays in {in_quarantine(slot.slot)} until then"
+        if slot.state is not State.QUARANTINED:
+            hint += ". If that cannot be, `r2d2 forget` gives the table up"
         yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {_said(error)}", hint)
         return
     more = [path for path in look.others if not is_bookkeeping(path) and path not in known]
@@ -191,7 +193,7 @@ def _unexpected(registry: Registry, name: str) -> Finding:
     if slot is not None and slot.state is State.RESTORED:
         because = f"{QUARANTINE}/{name} is the copy that was not fit to be restored; the table is back by its recipe"
         return Finding(NOTE, "leftover", slot.entry.child.name, because, "remove it when nobody needs it")
-    if slot is not None and slot.state is State.PURGED:
+    if slot is not None and slot.state in (State.PURGED, State.FORGOTTEN):
         because = f"{QUARANTINE}/{name} is left of a purged table: it could not be removed, or is no part of it"
         return Finding(
             BAD, "leftover", slot.entry.child.name, because, "look into it, then remove it: nothing needs it"

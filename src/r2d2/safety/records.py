@@ -130,6 +130,16 @@ class Restored:
     at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Somebody gave the table up: its parent is not what it was, and no copy is left."""
+
+    slot: str
+    approved_by: str
+    because: str
+    at: int
+
+
 Later = (
     MoveUndone
     | Committed
@@ -141,6 +151,7 @@ Later = (
     | RestoreIntended
     | RestoreUndone
     | Restored
+    | Forgotten
 )
 """What can be said of a table after `MoveIntended`."""
 
@@ -149,7 +160,7 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         Opened, PlanStarted, MoveIntended, MoveUndone, Committed, CommitWithdrawn, Drilled,
-        PurgeIntended, PurgeUndone, Purged, RestoreIntended, RestoreUndone, Restored,
+        PurgeIntended, PurgeUndone, Purged, RestoreIntended, RestoreUndone, Restored, Forgotten,
     )
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from r2d2.safety.records import (
     Committed,
     CommitWithdrawn,
     Drilled,
+    Forgotten,
     Later,
     MoveIntended,
     MoveUndone,
@@ -38,6 +39,7 @@ class State(StrEnum):
     PURGED = "purged"  # rebuildable from its parent
     RESTORING = "restoring"  # intent written; at its old place, or still where it came from
     RESTORED = "restored"  # in the lake again
+    FORGOTTEN = "forgotten"  # lost, and given up by somebody
 
 
 PINNING = frozenset((State.MOVING, State.QUARANTINED, State.PURGING, State.PURGED, State.RESTORING))
@@ -56,6 +58,7 @@ _SOURCES: dict[type[Later], tuple[State, ...]] = {
     RestoreIntended: (State.QUARANTINED, State.PURGED),
     RestoreUndone: (State.RESTORING,),
     Restored: (State.RESTORING,),
+    Forgotten: (State.PURGED, State.PURGING),
 }
 _TARGETS: dict[type[Later], State] = {
     Committed: State.QUARANTINED,
@@ -66,6 +69,7 @@ _TARGETS: dict[type[Later], State] = {
     Purged: State.PURGED,
     RestoreIntended: State.RESTORING,
     Restored: State.RESTORED,
+    Forgotten: State.FORGOTTEN,
 }
 
 

@@ -19,7 +19,7 @@ class TableStatus:
     table: str
     location: str
     state: str
-    place: str  # lake, quarantine, recipe (it can be rebuilt), or "on the way"
+    place: str  # lake, quarantine, recipe (it can be rebuilt), nowhere (it was given up), or "on the way"
     slot: str
     plan_id: str
     approved_by: str
@@ -70,6 +70,7 @@ _PLACES = {
     State.RESTORED: "lake",
     State.QUARANTINED: "quarantine",
     State.PURGED: "recipe",
+    State.FORGOTTEN: "nowhere",
 }
 
 

@@ -1,0 +1,54 @@
+"""Give up a table that is lost: its parent was changed or removed after the purge, and no copy is left.
+
+Rows are never given up that can still be had: a table whose parent is whole, or cannot be read just now, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from r2d2.safety.find import find_slot
+from r2d2.safety.guards import refuse_nameless
+from r2d2.safety.lake import Lake
+from r2d2.safety.rebuild import examine_parent
+from r2d2.safety.records import Forgotten
+from r2d2.safety.refused import Changed, Refused
+from r2d2.safety.registry import Slot, State
+from r2d2.safety.tables import Examined
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """A table that was given up."""
+
+    table: str
+    slot: str
+    parent: str
+    because: str  # why it was lost
+
+
+def forget(lake: Lake, *, tables: Iterable[str], approved_by: str) -> tuple[Forget, ...]:
+    """Give these up, all or none: nothing is rebuilt from their parents any more, and nobody is warned again."""
+    refuse_nameless(approved_by)
+    parents = Examined(lake.files, alone=False)
+    slots = {slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values()
+    found = [(slot, refuse_recoverable(slot, parents)) for slot in slots]
+    return tuple(_forget(lake, slot, because, approved_by) for slot, because in found)
+
+
+def refuse_recoverable(slot: Slot, parents: Examined) -> str:
+    """Why a table cannot be had any more; one that can be is not given up (HAZARDS 20)."""
+    name = slot.entry.child.name
+    if slot.state not in (State.PURGED, State.PURGING):
+        raise Refused(f"{name!r} is not lost: it is {slot.state}", hint="`r2d2 restore` brings it back")
+    try:
+        examine_parent(parents, slot.entry)
+    except Changed as error:
+        return str(error.args[0])
+    raise Refused(f"{name!r} is not lost: its parent can rebuild it", hint="`r2d2 restore` brings it back")
+
+
+def _forget(lake: Lake, slot: Slot, because: str, approved_by: str) -> Forget:
+    lake.write(Forgotten(slot.slot, approved_by, because, lake.now()))
+    return Forget(slot.entry.child.name, slot.slot, slot.entry.parent.name, because)
