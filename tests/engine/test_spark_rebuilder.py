@@ -387,6 +387,23 @@ def test_a_setting_that_no_read_can_pin_is_refused(spark: Any, tmp_path: Path) -
         SparkRebuilder(lambda: session).measure(old)
 
 
+@pytest.mark.parametrize("parent_unit", ["ms", "us"])
+def test_moments_are_made_of_moments_in_the_older_form_and_back(
+    rebuilder: SparkRebuilder, tmp_path: Path, parent_unit: str
+) -> None:
+    at = pa.array([0, -1, 1_700_000_000_000, None], pa.timestamp("ms", "UTC"))
+    new = put(tmp_path / "new", pa.table({"at": at.cast(pa.timestamp(parent_unit, "UTC"))}))
+    old = put(tmp_path / "old", pa.table({"at": at.cast(pa.timestamp("us"))}), use_deprecated_int96_timestamps=True)
+    recipe = Recipe((output(("at",)),))
+    rebuilt = rebuilt_from(rebuilder, recipe, new, old, tmp_path / "int96")
+    assert pq.read_metadata(Path(rebuilt.path) / rebuilt.files[0]).schema.column(0).physical_type == "INT96"
+    rebuilt_from(rebuilder, recipe, old, new, tmp_path / "int64")
+    clock = put(tmp_path / "clock", pa.table({"at": at.cast(pa.timestamp("us"))}))
+    for parent, child in ((clock, old), (old, clock)):
+        with pytest.raises(TableError, match="cannot make that"):
+            rebuilder.instructions(recipe, parent=parent, child=child, parent_types={}, child_types={})
+
+
 def test_columns_that_differ_in_case_only_are_told_apart_or_refused(spark: Any, tmp_path: Path) -> None:
     table = put(tmp_path / "t", pa.table({"a": [1, 2], "A": [3, 4]}))
     session = spark.newSession()

@@ -107,17 +107,18 @@ class _Maker:
         return found if isinstance(found.node, Struct) else None
 
 
+_CLOCKS = {Leaf("timestamp(ms)"), Leaf("timestamp(us)")}
+_MOMENTS = {Leaf("timestamp(ms,UTC)"), Leaf("timestamp(us,UTC)"), INT96}
+
+
 def converted(source: Source, wanted: Node, name: str) -> Column:
     """A column of the parent in the child's type. Whether each value survived is for the comparison to say."""
     if source.node == wanted:
         return source.column
     if _numbers(source.node) and _numbers(wanted):
         return source.column.cast(spark_type(wanted))
-    if {source.node, wanted} == {Leaf("timestamp(ms)"), Leaf("timestamp(us)")} or {source.node, wanted} == {
-        Leaf("timestamp(ms,UTC)"),
-        Leaf("timestamp(us,UTC)"),
-    }:
-        return source.column  # both are microseconds in Spark
+    if any({source.node, wanted} <= alike for alike in (_CLOCKS, _MOMENTS)):
+        return source.column  # all are microseconds in Spark
     if wanted == Leaf("null"):
         from pyspark.sql import functions as F
 

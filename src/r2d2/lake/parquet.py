@@ -12,7 +12,7 @@ from r2d2.errors import TableError
 from r2d2.lake.footer_stats import column_stats
 from r2d2.lake.merge import ColumnProfile, FileRows, FilesProfile
 from r2d2.lake.source import Slice
-from r2d2.lake.types import flatten_fields, type_name
+from r2d2.lake.types import as_instant, flatten_fields, type_name
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import spell
 from r2d2.model.table import Table
@@ -105,6 +105,8 @@ def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesPr
         if token in columns:
             raise ValueError(f"column {spell(token)} stands twice")
         stats = ColumnStats()
+        if leaves == 1:
+            kind = as_instant(kind, metadata.schema.column(leaf))
         if leaves == 1 and metadata.schema.column(leaf).max_repetition_level == 0:
             stats = column_stats(metadata, groups, leaf, kind)
         columns[token] = ColumnProfile(type_name(kind), name, stats)

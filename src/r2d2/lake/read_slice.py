@@ -20,7 +20,7 @@ from pyarrow import types as is_
 
 from r2d2.errors import TableError
 from r2d2.lake.check_pages import can_be_believed
-from r2d2.lake.types import flatten_fields, type_name
+from r2d2.lake.types import as_instant, flatten_fields, type_name
 from r2d2.model.schema import Token, kind_of
 from r2d2.model.table import DataFile
 
@@ -114,12 +114,25 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
     try:
         with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
             fields, by_polars = _fields(file, wanted, part["fold"])
+            moments = _moments(file)
             fast = [] if part.get("small") else _believed(file, part, [name for name in fields if name in by_polars])
             columns = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(file, n, column)}
             columns |= _from_pyarrow(file, part, [name for name in fields if name not in columns])
     except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
-    return {token: column for token, column in _named(columns, part["fold"]) if token in wanted}
+    named = ((token, column.cast(moments.get(token, column.type))) for token, column in _named(columns))
+    folded = ((_folded(token, part["fold"]), column) for token, column in named)
+    return {token: column for token, column in folded if token in wanted}
+
+
+def _moments(file: pq.ParquetFile) -> dict[Token, pa.DataType]:
+    """The columns whose values are moments, though pyarrow does not say so, and their types."""
+    found, number = {}, 0
+    for token, kind, count in flatten_fields(file.schema_arrow):
+        if count == 1 and as_instant(kind, file.schema.column(number)) != kind:
+            found[token] = as_instant(kind, file.schema.column(number))
+        number += count
+    return found
 
 
 def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[str, None], set[str]]:
@@ -234,11 +247,10 @@ def _leaf_numbers(file: pq.ParquetFile, names: Sequence[str]) -> list[int]:
     return [number for position in positions for number in counts[position]]
 
 
-def _named(columns: Mapping[str, pa.ChunkedArray], fold: bool) -> Iterator[tuple[Token, pa.ChunkedArray]]:
+def _named(columns: Mapping[str, pa.ChunkedArray]) -> Iterator[tuple[Token, pa.ChunkedArray]]:
     """Every leaf under its token; a field of a NULL struct is NULL."""
     for name, column in columns.items():
-        for token, leaf in _leaves((name,), column):
-            yield _folded(token, fold), leaf
+        yield from _leaves((name,), column)
 
 
 def _leaves(token: Token, column: pa.ChunkedArray) -> Iterator[tuple[Token, pa.ChunkedArray]]:

@@ -19,7 +19,7 @@ from r2d2.errors import StateError
 from r2d2.model.scan import Scan
 from r2d2.state.tables import read_scan, write_scan
 
-FORMAT = 2
+FORMAT = 3
 KEY_BYTES = 32
 _UNFINISHED = ".unfinished-"
 

@@ -1,0 +1,65 @@
+"""INT96 are moments, as Spark writes and reads them: copies in the newer form are found, and readings of a clock are not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from r2d2.api import Lake, scan_lake
+from r2d2.lake import read_slice
+from r2d2.lake.parquet import read_footer
+from r2d2.settings import load_settings
+
+MOMENTS = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=number) for number in range(40)] + [None]
+ZONED = pa.array(MOMENTS, pa.timestamp("us", "UTC"))
+CLOCK = pa.array([one and one.replace(tzinfo=None) for one in MOMENTS], pa.timestamp("us"))
+IDS = list(range(len(MOMENTS)))
+
+
+def write(path: Path, at: pa.Array, **how: Any) -> None:
+    inside = pa.StructArray.from_arrays([at, pa.array(IDS)], names=["at", "n"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": IDS, "at": at, "s": inside}), path, **how)
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_a_copy_that_spark_wrote_is_found_and_a_clock_is_no_moment(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: bool
+) -> None:
+    if not small:
+        monkeypatch.setattr(read_slice, "SMALL_BYTES", 0)
+    lake = tmp_path / "lake"
+    write(lake / "zoned.parquet", ZONED)
+    write(lake / "clock.parquet", CLOCK)
+    session = spark.newSession()
+    session.conf.set("spark.sql.parquet.outputTimestampType", "INT96")  # Spark's default
+    session.read.parquet(str(lake / "zoned.parquet")).repartition(2).write.parquet(str(lake / "copied"))
+    session.read.parquet(str(lake / "zoned.parquet")).where("id < 9").write.parquet(str(lake / "some"))
+    leaves = pq.ParquetFile(next((lake / "copied").glob("*.parquet"))).schema
+    assert [leaves.column(number).physical_type for number in range(4)] == ["INT64", "INT96", "INT96", "INT64"]
+    given = load_settings({"state": str(tmp_path / "state")}, environment={})
+    found = Lake(scan_lake([str(lake)], given, spark=spark))
+    assert {(edge.parent, edge.child) for edge in found.edges()} == {
+        ("zoned.parquet", "copied"), ("copied", "zoned.parquet"), ("zoned.parquet", "some"), ("copied", "some"),
+    }  # fmt: skip
+
+
+def test_what_pyarrow_calls_it_makes_no_difference(tmp_path: Path) -> None:
+    for name, at in (("clock", CLOCK), ("zoned", ZONED)):
+        write(tmp_path / f"{name}.parquet", at, use_deprecated_int96_timestamps=True)
+        columns = read_footer(str(tmp_path / f"{name}.parquet")).columns
+        assert {columns[token].type_name for token in (("at",), ("s", "at"))} == {"timestamp(ns,UTC)"}
+        part = {"path": str(tmp_path / f"{name}.parquet"), "first": 0, "rows": len(IDS), "partition": [], "fold": False}
+        for column in read_slice.read_slice(part, [("at",), ("s", "at")]).values():
+            assert column.type == pa.timestamp("ns", "UTC") and column.cast(ZONED.type).to_pylist() == MOMENTS
+
+
+def test_inside_a_list_it_stays_what_pyarrow_calls_it(tmp_path: Path) -> None:
+    lists = pa.array([[one] for one in CLOCK.to_pylist()], pa.list_(pa.timestamp("us")))
+    pq.write_table(pa.table({"l": lists}), tmp_path / "l.parquet", use_deprecated_int96_timestamps=True)
+    assert read_footer(str(tmp_path / "l.parquet")).columns[("l",)].type_name == "list<timestamp(ns)>"
