@@ -21,7 +21,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="machine-readable o
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the result")
 
 
-@click.command()
+@click.command(short_help="Find which tables of a lake are contained in which.")
 @click.argument("lake", nargs=-1, required=True, metavar="LAKE...")
 @with_settings("scan")
 @_JSON
@@ -60,7 +60,7 @@ def edges(form: str, everything: bool, as_json: bool, quiet: bool, **given: Any)
     return 0
 
 
-@click.command()
+@click.command(short_help="Say why a table is, or is not, contained in another.")
 @click.argument("parent")
 @click.argument("child")
 @with_settings("explain")
@@ -80,7 +80,7 @@ def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -
     return 0
 
 
-@click.command()
+@click.command(short_help="Make a synthetic lake, to try things on.")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--tables", default=60, show_default=True, help="how many tables, roots included")
 @click.option("--rows", default=20_000, show_default=True, help="rows of the biggest root")

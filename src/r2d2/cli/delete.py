@@ -30,7 +30,7 @@ def _interruptible() -> Iterator[None]:
         raise click.exceptions.Exit(130) from None
 
 
-@click.command()
+@click.command(short_help="Delete what a plan says, so that it can be brought back.")
 @click.argument("plan", metavar="PLAN")
 @click.option("--dry-run", is_flag=True, help="say what would be done, and what speaks against it; touch nothing")
 @click.option("--approved-by", default="", metavar="NAME", help="who answers for it [default: the user's name]")
@@ -83,7 +83,7 @@ def apply(
     return int(not all(one.is_deleted for one in done))
 
 
-@click.command()
+@click.command(short_help="Rebuild deleted tables on trial, and compare.")
 @click.argument("table", nargs=-1, metavar="[TABLE...]")
 @_LAKE
 @with_settings("drill")
@@ -105,7 +105,7 @@ def drill(table: Sequence[str], lake: str, as_json: bool, quiet: bool, **given: 
     return int(not all(one.is_exact for one in done))
 
 
-@click.command()
+@click.command(short_help="Free the space of deleted tables that can be rebuilt.")
 @_LAKE
 @with_settings("purge")
 @_JSON
@@ -128,7 +128,7 @@ def purge(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     return int(any(one.slot in due for one in done if not one.is_purged))
 
 
-@click.command()
+@click.command(short_help="Bring deleted tables back, exactly.")
 @click.argument("table", nargs=-1, metavar="[TABLE...]")
 @click.option("--all", "everything", is_flag=True, help="every deleted table")
 @click.option("--to", metavar="DIR", help="put copies there; the tables stay deleted")
@@ -160,7 +160,7 @@ def restore(
     return int(not all(one.is_restored for one in done))
 
 
-@click.command()
+@click.command(short_help="Give up deleted tables that are lost.")
 @click.argument("table", nargs=-1, required=True, metavar="TABLE...")
 @click.option("--approved-by", default="", metavar="NAME", help="who answers for it [default: the user's name]")
 @click.option(
@@ -199,7 +199,7 @@ def forget(
     return 0
 
 
-@click.command()
+@click.command(short_help="Say what is deleted, where it is, and what was saved.")
 @_LAKE
 @with_settings("status")
 @_JSON
@@ -222,7 +222,7 @@ def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     return 0
 
 
-@click.command()
+@click.command(short_help="Check all that deleted tables hang on.")
 @click.option("--fast", is_flag=True, help="read only what has another size or time; without, every byte is read")
 @_LAKE
 @with_settings("doctor")

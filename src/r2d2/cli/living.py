@@ -12,7 +12,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="machine-readable o
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the result")
 
 
-@click.command()
+@click.command(short_help="Bring the last scan up to date.")
 @with_settings("update")
 @_JSON
 @_QUIET
@@ -35,7 +35,7 @@ def update(as_json: bool, quiet: bool, **given: Any) -> int:
     return int(done.scan.needs_a_look or bool(wrong))
 
 
-@click.command()
+@click.command(short_help="Say what the lake has of a table that is not in it.")
 @click.argument("path")
 @with_settings("find")
 @_JSON

@@ -15,13 +15,22 @@ from r2d2.cli import commands
 from r2d2.errors import R2D2Error
 
 
+class _InOrder(click.Group):
+    """Commands in the order in which one needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.commands)
+
+
 @click.group(
+    cls=_InOrder,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Settings may also stand in r2d2.toml, or in the environment as R2D2_NAME.",
 )
 @click.version_option(__version__, prog_name="r2d2")
 def cli() -> None:
-    """Find the tables of a data lake that are contained in others."""
+    """Find the tables of a data lake that are contained in others, and delete them so that they can be brought back."""
 
 
 for command in commands.ALL:

@@ -9,7 +9,7 @@ import click
 from r2d2.cli.options import settings_from, with_settings
 
 
-@click.command()
+@click.command(short_help="Choose which contained tables to delete.")
 @with_settings("plan")
 @click.option(
     "--out",

@@ -55,8 +55,9 @@ def _show_draft(draft: Draft, out: str, most: int) -> None:
     if draft.plan is None:
         console().print("[bold]No plan was written[/]: there is no table that it could delete")
         return
+    tables = f"{len(draft.plan.entries):,} table{'s' if len(draft.plan.entries) > 1 else ''}"
     console().print(
-        f"[bold]Plan written to {plain(out)}[/]: {len(draft.plan.entries):,} tables, "
+        f"[bold]Plan written to {plain(out)}[/]: {tables}, "
         f"{bytes_for_people(draft.plan.size_bytes)}. Nothing is deleted yet: `r2d2 apply --dry-run {plain(out)}` shows "
         "what would be done"
     )
