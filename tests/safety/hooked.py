@@ -7,7 +7,7 @@ from typing import Any
 
 CALLS = (
     "stat", "names", "chunks", "create", "append", "truncate", "sync",
-    "make_folder", "move", "unlink", "remove_folder", "lock", "lock_holder", "lies_above",
+    "make_folder", "open_as", "move", "unlink", "remove_folder", "lock", "lock_holder", "lies_above",
 )  # fmt: skip
 
 

@@ -145,13 +145,24 @@ def test_quarantine_is_for_nobody_else(fast_folder: Path) -> None:
     world.drill()
     for path in (QUARANTINE, WORK):
         assert os.stat(os.path.join(world.files.root, path)).st_mode & 0o777 == 0o700
-    before = os.umask(0o022)
-    try:
-        world.purge()
-        world.restore()
-    finally:
-        os.umask(before)
-    assert os.stat(os.path.join(world.files.root, "a/small")).st_mode & 0o777 == 0o755
+    world.purge()
+
+
+@pytest.mark.parametrize(("folder", "file"), [(0o700, 0o600), (0o755, 0o444), (0o750, 0o640)])
+def test_who_may_read_a_rebuilt_table_is_who_may_read_its_parent(fast_folder: Path, folder: int, file: int) -> None:
+    root = fast_folder / "lake"
+    world = posix_world(root)
+    for step in (world.apply, world.drill, world.purge):
+        step()
+    for parent in (root / "big", root / "other"):
+        parent.chmod(folder)
+        for path in parent.iterdir():
+            path.chmod(file)
+    assert all(one.by == "recipe" for one in world.restore())
+    for path in (root / "a/small", root / "b/copy"):
+        assert path.stat().st_mode & 0o777 == folder | 0o700
+        assert {one.stat().st_mode & 0o077 for one in path.rglob("*") if one.is_file()} == {file & 0o077}
+    assert (root / "flat.rows").stat().st_mode & 0o077 == file & 0o077
 
 
 def test_links_are_not_followed(files: PosixFiles, fast_folder: Path) -> None:

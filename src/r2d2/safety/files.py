@@ -60,6 +60,9 @@ class Files(Protocol):
     def make_folder(self, path: str) -> None:
         """Make one folder that must not exist yet."""
 
+    def open_as(self, path: str, like: str) -> None:
+        """Open a file or folder to the group and to others as *like* is; what its owner may do stays."""
+
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
 

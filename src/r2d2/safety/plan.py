@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -69,11 +69,16 @@ class TableSeen:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders below its location that hold its files, the deepest first."""
-        found: set[str] = set()
-        for file in self.files:
-            parts = file.path.split("/")[:-1]
-            found.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-        return tuple(sorted(found, key=lambda folder: (-folder.count("/"), folder)))
+        return folders_of(file.path for file in self.files)
+
+
+def folders_of(paths: Iterable[str]) -> tuple[str, ...]:
+    """The folders on the way to some files, the deepest first."""
+    found: set[str] = set()
+    for path in paths:
+        parts = path.split("/")[:-1]
+        found.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    return tuple(sorted(found, key=lambda folder: (-folder.count("/"), folder)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,17 @@ class PosixFiles:
         with self._above(path) as (folder, name):
             os.mkdir(name, mode, dir_fd=folder)
 
+    def open_as(self, path: str, like: str) -> None:
+        """Open a file or folder to the group and to others as *like* is; what its owner may do stays."""
+        with self._above(like) as (folder, name):
+            wanted = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o077
+        with self._above(path) as (folder, name):
+            descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=folder)
+        try:
+            os.fchmod(descriptor, os.fstat(descriptor).st_mode & 0o700 | wanted)
+        finally:
+            os.close(descriptor)
+
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
         rename = rename_aside if target.startswith(f"{SAFETY}/") else self._rename_new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from r2d2.safety.batches import batches
@@ -24,8 +25,8 @@ from r2d2.safety.moving import (
     remove_all,
     scrap_or_say,
 )
-from r2d2.safety.paths import SAFETY, join
-from r2d2.safety.plan import FileSeen, TableSeen
+from r2d2.safety.paths import SAFETY, folder_of, join
+from r2d2.safety.plan import FileSeen, TableSeen, folders_of
 from r2d2.safety.rebuild import (
     Rebuilding,
     examine_parent,
@@ -209,6 +210,7 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
 
     def finish(one: Restoring) -> None:
         refuse_occupied(files, one.entry.child)
+        _open_as_the_parent(files, one)
         sync_tree(files, one.folder, rebuilt(one).files)
         _move_home(lake, one.slot, one.folder if one.entry.child.is_folder else join(one.folder, rebuilt(one).files[0]))
 
@@ -218,6 +220,18 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
     for one in on_their_way:
         if one.error is not None or not one.entry.child.is_folder:  # a folder is at home now
             scrap_or_say(files, one.folder)
+
+
+def _open_as_the_parent(files: Files, one: Restoring) -> None:
+    """Let read what was rebuilt who may read the parent, which has all of its rows: nobody else, and nobody less."""
+    parent, written = one.entry.parent, rebuilt(one).files
+    folder = parent.location if parent.is_folder else folder_of(parent.location)
+    like = [(path, join(parent.location, parent.rows.files[0].path)) for path in written]
+    if one.entry.child.is_folder:
+        like += [(path, folder) for path in ("", *folders_of(written))]
+    with suppress(PermissionError):  # who wrote them may be another user, a worker's: better so than not restored
+        for path, as_this in like:
+            files.open_as(join(one.folder, path), as_this)
 
 
 def _copy(lake: Lake, trials: Sequence[Restoring], to: Files, by: Rebuilder) -> None:
