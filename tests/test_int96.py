@@ -12,9 +12,11 @@ import pytest
 
 from r2d2.api import Lake, scan_lake
 from r2d2.lake import read_slice
+from r2d2.lake.moments import exact_moments
 from r2d2.lake.parquet import read_footer
 from r2d2.settings import load_settings
 
+FOR_EVER = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 MOMENTS = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=number) for number in range(40)] + [None]
 ZONED = pa.array(MOMENTS, pa.timestamp("us", "UTC"))
 CLOCK = pa.array([one and one.replace(tzinfo=None) for one in MOMENTS], pa.timestamp("us"))
@@ -27,14 +29,15 @@ def write(path: Path, at: pa.Array, **how: Any) -> None:
     pq.write_table(pa.table({"id": IDS, "at": at, "s": inside}), path, **how)
 
 
+@pytest.mark.parametrize("moments", [MOMENTS, [FOR_EVER, *MOMENTS[1:]]], ids=["now", "for ever"])
 @pytest.mark.parametrize("small", [True, False])
 def test_a_copy_that_spark_wrote_is_found_and_a_clock_is_no_moment(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: bool
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: bool, moments: list[datetime | None]
 ) -> None:
     if not small:
         monkeypatch.setattr(read_slice, "SMALL_BYTES", 0)
     lake = tmp_path / "lake"
-    write(lake / "zoned.parquet", ZONED)
+    write(lake / "zoned.parquet", pa.array(moments, ZONED.type))
     write(lake / "clock.parquet", CLOCK)
     session = spark.newSession()
     session.conf.set("spark.sql.parquet.outputTimestampType", "INT96")  # Spark's default
@@ -57,6 +60,35 @@ def test_what_pyarrow_calls_it_makes_no_difference(tmp_path: Path) -> None:
         part = {"path": str(tmp_path / f"{name}.parquet"), "first": 0, "rows": len(IDS), "partition": [], "fold": False}
         for column in read_slice.read_slice(part, [("at",), ("s", "at")]).values():
             assert column.type == pa.timestamp("ns", "UTC") and column.cast(ZONED.type).to_pylist() == MOMENTS
+
+
+def test_what_does_not_fit_nanoseconds_is_read_as_it_is(tmp_path: Path) -> None:
+    """Moments 2^64 nanoseconds apart are one to pyarrow."""
+    far = [FOR_EVER, None, FOR_EVER - timedelta(microseconds=1), datetime(1500, 1, 1, tzinfo=UTC), *MOMENTS[4:]]
+    write(tmp_path / "far.parquet", pa.array(far, ZONED.type), use_deprecated_int96_timestamps=True)
+    part = {"path": str(tmp_path / "far.parquet"), "first": 0, "rows": len(IDS), "partition": [], "fold": False}
+    assert read_slice.read_slice(part, [("at",)])[("at",)].to_pylist() == far
+    assert read_slice.read_slice(part, [("s", "at")])[("s", "at")].to_pylist() == far
+
+
+def columns(*values: tuple[int, int]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Nanoseconds as they are read, and microseconds."""
+    nanos, micros = ([one[place] for one in values] for place in (0, 1))
+    return (
+        pa.chunked_array([pa.array(nanos, pa.timestamp("ns"))]),
+        pa.chunked_array([pa.array(micros, pa.timestamp("us"))]),
+    )
+
+
+def test_a_column_that_no_unit_holds_is_refused() -> None:
+    beyond = 10**16  # microseconds: in the year 2286
+    wrapped = (beyond * 1000 + 2**63) % 2**64 - 2**63
+    assert exact_moments(*columns((1_001, 1), (-1, -1))).type == pa.timestamp("ns", "UTC")
+    kept = exact_moments(*columns((1_000, 1), (wrapped, beyond)))
+    assert kept.cast(pa.int64()).to_pylist() == [1, beyond] and kept.type == pa.timestamp("us", "UTC")
+    for wrong in (((1_001, 1), (wrapped, beyond)), ((5_000, 1),)):
+        with pytest.raises(ValueError, match="beyond"):
+            exact_moments(*columns(*wrong))
 
 
 def test_inside_a_list_it_stays_what_pyarrow_calls_it(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 from r2d2.errors import TableError
 from r2d2.lake.footer_stats import column_stats
 from r2d2.lake.merge import ColumnProfile, FileRows, FilesProfile
+from r2d2.lake.moments import as_instant
 from r2d2.lake.source import Slice
-from r2d2.lake.types import as_instant, flatten_fields, type_name
+from r2d2.lake.types import flatten_fields, type_name
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import spell
 from r2d2.model.table import Table

@@ -20,7 +20,8 @@ from pyarrow import types as is_
 
 from r2d2.errors import TableError
 from r2d2.lake.check_pages import can_be_believed
-from r2d2.lake.types import as_instant, flatten_fields, type_name
+from r2d2.lake.moments import exact_moments, moments_of
+from r2d2.lake.types import flatten_fields, type_name
 from r2d2.model.schema import Token, kind_of
 from r2d2.model.table import DataFile
 
@@ -114,25 +115,26 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
     try:
         with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
             fields, by_polars = _fields(file, wanted, part["fold"])
-            moments = _moments(file)
             fast = [] if part.get("small") else _believed(file, part, [name for name in fields if name in by_polars])
-            columns = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(file, n, column)}
-            columns |= _from_pyarrow(file, part, [name for name in fields if name not in columns])
+            found = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(file, n, column)}
+            found |= _from_pyarrow(file, part, [name for name in fields if name not in found])
+            columns = dict(_named(found))
+            columns |= _exact_moments(file, part, columns)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
-    named = ((token, column.cast(moments.get(token, column.type))) for token, column in _named(columns))
-    folded = ((_folded(token, part["fold"]), column) for token, column in named)
-    return {token: column for token, column in folded if token in wanted}
+    return {_folded(token, part["fold"]): c for token, c in columns.items() if _folded(token, part["fold"]) in wanted}
 
 
-def _moments(file: pq.ParquetFile) -> dict[Token, pa.DataType]:
-    """The columns whose values are moments, though pyarrow does not say so, and their types."""
-    found, number = {}, 0
-    for token, kind, count in flatten_fields(file.schema_arrow):
-        if count == 1 and as_instant(kind, file.schema.column(number)) != kind:
-            found[token] = as_instant(kind, file.schema.column(number))
-        number += count
-    return found
+def _exact_moments(
+    file: pq.ParquetFile, part: FileSlice, columns: dict[Token, pa.ChunkedArray]
+) -> dict[Token, pa.ChunkedArray]:
+    """The INT96 columns among these, in the unit that holds their values."""
+    moments = {token: name for token, name in moments_of(file).items() if token in columns}
+    if not moments:
+        return {}
+    with pq.ParquetFile(part["path"], page_checksum_verification=True, coerce_int96_timestamp_unit="us") as coarser:
+        micros = dict(_named(_from_pyarrow(coarser, part, list(dict.fromkeys(moments.values())))))
+    return {token: exact_moments(columns[token], micros[token]) for token in moments}
 
 
 def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[str, None], set[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.model.schema import Token
@@ -18,16 +17,6 @@ def flatten_fields(schema: pa.Schema) -> Iterator[tuple[Token, pa.DataType, int]
     """
     for field in schema:
         yield from _flatten((field.name,), field.type)
-
-
-def as_instant(kind: pa.DataType, leaf: pq.ColumnSchema) -> pa.DataType:
-    """The type of a column's values, which it has as one leaf: INT96 are moments, as Spark writes and reads them.
-
-    pyarrow takes them for readings of a wall clock, for the format does not say.
-    """
-    if leaf.physical_type != "INT96" or leaf.max_repetition_level > 0 or not is_.is_timestamp(kind):
-        return kind
-    return pa.timestamp(kind.unit, kind.tz or "UTC")
 
 
 def _flatten(token: Token, kind: pa.DataType) -> Iterator[tuple[Token, pa.DataType, int]]:
