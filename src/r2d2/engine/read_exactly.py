@@ -247,7 +247,10 @@ def refuse_settings(spark: SparkSession, shape: Shape) -> None:
 
 
 def hidden_nanoseconds(work: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Task: the files whose INT96 timestamps hold more than the microseconds that Spark reads."""
+    """Task: the files whose INT96 timestamps hold more than the microseconds that Spark reads.
+
+    What lies beyond the nanoseconds that pyarrow reads and writes shows up, too: 2^64 is no multiple of 1,000.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq

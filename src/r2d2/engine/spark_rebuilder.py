@@ -269,7 +269,8 @@ class SparkRebuilder:
             )
         if finer:
             raise TableError(
-                f"it is not exactly restorable: {os.path.basename(finer[0])} has timestamps finer than Spark reads"
+                f"it is not exactly restorable: {os.path.basename(finer[0])} has timestamps finer than Spark reads, "
+                "or beyond 2262"
             )
 
 
