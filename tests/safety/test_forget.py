@@ -10,6 +10,8 @@ import pytest
 
 from r2d2.safety.doctor import BAD, doctor
 from r2d2.safety.forget import forget
+from r2d2.safety.moving import in_quarantine
+from r2d2.safety.paths import QUARANTINE
 from r2d2.safety.refused import DiskError, Refused
 from r2d2.safety.registry import State
 from r2d2.safety.status import status
@@ -18,6 +20,7 @@ from tests.safety.test_guards import before_record
 from tests.safety.world import World, memory_world
 
 TABLE = "a/small"
+ADDED = b'[3, "x", 3]\n'
 
 
 def lost(*, half_purged: bool = False) -> World:
@@ -30,7 +33,7 @@ def lost(*, half_purged: bool = False) -> World:
             world.purge(before_record(world, "Purged", die))
     else:
         world.purge()
-    world.files.append("big/part-0.rows", b'[3, "x", 3]\n')
+    world.files.append("big/part-0.rows", ADDED)
     return world
 
 
@@ -56,9 +59,46 @@ def test_a_lost_table_is_given_up_and_nobody_is_warned_again(half_purged: bool) 
     assert (done.table, done.parent) == (TABLE, "big") and "another size" in done.because
     assert bad(world) == [] and [name for name, _ in status(world.files).pins] == ["other"]
     assert {one.table: (one.state, one.place) for one in status(world.files).tables}[TABLE] == ("forgotten", "nowhere")
-    with pytest.raises(Refused, match="no deleted table"):
+    with pytest.raises(Refused, match="its parent 'big' has changed"):
         world.restore(tables=[TABLE])
-    assert all(one.is_restored for one in world.restore())  # the others are as they were
+    with pytest.raises(Refused, match="no deleted table"):
+        give_up(world)
+    assert [one.table for one in world.restore() if one.is_restored] == ["b/copy"]  # the other is as it was
+
+
+@pytest.mark.parametrize("half_purged", [False, True])
+def test_if_its_parent_comes_back_after_all_it_is_rebuilt(half_purged: bool) -> None:
+    world = lost(half_purged=half_purged)
+    give_up(world)
+    content = b"".join(world.files.chunks("big/part-0.rows"))
+    world.files.truncate("big/part-0.rows", len(content) - len(ADDED))
+    (restored,) = world.restore(tables=[TABLE])
+    assert (restored.by, restored.because) == ("recipe", "it was given up")
+    assert world.rows_at(TABLE) == world.original[TABLE]
+
+
+def test_rows_that_are_still_in_quarantine_are_restored_and_not_given_up() -> None:
+    """Somebody took a note out of a table while its purge was broken off, and its parent changed."""
+    world = memory_world([TABLE])
+    world.apply()
+    world.drill()
+    with pytest.raises(Killed):
+        world.purge(Hooked(world.files, lambda number, name, given: die() if name == "unlink" else None))
+    (slot,) = world.files.names(QUARANTINE)
+    world.files.unlink(f"{in_quarantine(slot)}/_SUCCESS")
+    world.files.append("big/part-0.rows", ADDED)
+    with pytest.raises(Refused, match="its rows are in quarantine"):
+        give_up(world)
+    (restored,) = world.restore()
+    assert restored.by == "quarantine" and world.rows_at(TABLE) == world.original[TABLE]
+
+
+def test_rows_are_unlinked_before_notes() -> None:
+    world, gone = memory_world([TABLE]), list[str]()
+    world.apply()
+    world.drill()
+    world.purge(Hooked(world.files, lambda number, name, given: gone.append(given[0]) if name == "unlink" else None))
+    assert [path.endswith(".rows") for path in gone] == [True, True, False]
 
 
 def test_what_can_be_had_is_not_given_up() -> None:

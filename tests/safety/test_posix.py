@@ -148,10 +148,30 @@ def test_quarantine_is_for_nobody_else(fast_folder: Path) -> None:
     world.purge()
 
 
-@pytest.mark.parametrize(("folder", "file"), [(0o700, 0o600), (0o755, 0o444), (0o750, 0o640)])
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_group_that_cannot_be_given_gets_nothing(
+    files: PosixFiles, monkeypatch: pytest.MonkeyPatch, allowed: bool
+) -> None:
+    given = list[int]()
+
+    def change_group(descriptor: int, owner: int, group: int) -> None:
+        given.append(group)
+        if not allowed:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    another = os.stat(files.root).st_gid + 1
+    monkeypatch.setattr(PosixFiles, "_open_to", lambda self, path: (another, 0o044))
+    monkeypatch.setattr(posix.os, "fchown", change_group)
+    files.open_as("t/a", like="t")
+    assert given == [another]
+    assert os.stat(os.path.join(files.root, "t/a")).st_mode & 0o077 == (0o044 if allowed else 0o004)
+
+
+@pytest.mark.parametrize(("folder", "file"), [(0o700, 0o644), (0o755, 0o444), (0o750, 0o644), (0o711, 0o640)])
 def test_who_may_read_a_rebuilt_table_is_who_may_read_its_parent(fast_folder: Path, folder: int, file: int) -> None:
     root = fast_folder / "lake"
     world = posix_world(root)
+    root.chmod(0o755)
     for step in (world.apply, world.drill, world.purge):
         step()
     for parent in (root / "big", root / "other"):
@@ -159,10 +179,11 @@ def test_who_may_read_a_rebuilt_table_is_who_may_read_its_parent(fast_folder: Pa
         for path in parent.iterdir():
             path.chmod(file)
     assert all(one.by == "recipe" for one in world.restore())
+    passing = (0o070 if folder & 0o010 else 0) | (0o007 if folder & 0o001 else 0)
     for path in (root / "a/small", root / "b/copy"):
         assert path.stat().st_mode & 0o777 == folder | 0o700
-        assert {one.stat().st_mode & 0o077 for one in path.rglob("*") if one.is_file()} == {file & 0o077}
-    assert (root / "flat.rows").stat().st_mode & 0o077 == file & 0o077
+        assert {one.stat().st_mode & 0o077 for one in path.rglob("*") if one.is_file()} == {file & passing}
+    assert (root / "flat.rows").stat().st_mode & 0o077 == file & passing
 
 
 def test_links_are_not_followed(files: PosixFiles, fast_folder: Path) -> None:

@@ -314,7 +314,7 @@ def test_a_purge_that_cannot_go_on_is_no_dead_end() -> None:
     refused = list[str]()
 
     def held_fast(number: int, name: str, given: tuple[Any, ...]) -> None:
-        if name == "unlink" and given[0].endswith("part-1.rows"):
+        if name == "unlink" and given[0].endswith("part-0.rows"):  # the second of two
             refused.append(given[0])
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), given[0])
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from r2d2.safety.files import FILE, Files, Stat
+from r2d2.safety.files import FILE, Files
 from r2d2.safety.paths import QUARANTINE, SAFETY, join
 from r2d2.safety.plan import Entry, Plan, TableSeen
 from r2d2.safety.refused import DiskError, Refused
@@ -77,7 +77,7 @@ class NeededBytes:
 
     def __init__(self, files: Files, registry: Registry) -> None:
         self._files = files
-        self._hashes: dict[tuple[str, Stat], str] = {}
+        self._missing: dict[str, tuple[str, str] | None] = {}
         self._needed: defaultdict[str, dict[str, str]] = defaultdict(dict)  # SHA-256: places, and who needs each
         for slot in registry.active:
             for file in slot.entry.parent.files:
@@ -85,19 +85,19 @@ class NeededBytes:
                     self._needed[file.sha256][join(slot.entry.parent.location, file.path)] = slot.entry.child.name
 
     def missing(self, sha256: str) -> tuple[str, str] | None:
-        """A place where such bytes should lie for a deleted table and do not, and the table; None if there is none."""
-        for path, name in self._needed.get(sha256, {}).items():
-            if self._hash_at(path) != sha256:
-                return path, name
-        return None
+        """A place where such bytes should lie for a deleted table and do not, and the table; None if there is none.
 
-    def _hash_at(self, path: str) -> str:
+        Each place is looked at once: many tables may have the same bytes.
+        """
+        if sha256 not in self._missing:
+            places = self._needed.get(sha256, {})
+            gone = ((path, name) for path, name in places.items() if not self._lie_at(path, sha256))
+            self._missing[sha256] = next(gone, None)
+        return self._missing[sha256]
+
+    def _lie_at(self, path: str, sha256: str) -> bool:
         found = self._files.stat(path)
-        if found is None or found.kind != FILE:
-            return ""
-        if (path, found) not in self._hashes:
-            self._hashes[path, found] = sha256_of_file(self._files, path)
-        return self._hashes[path, found]
+        return found is not None and found.kind == FILE and sha256_of_file(self._files, path) == sha256
 
 
 def refuse_last_copy(child: TableSeen, needed: NeededBytes) -> None:
@@ -108,7 +108,7 @@ def refuse_last_copy(child: TableSeen, needed: NeededBytes) -> None:
             path, name = missing
             raise Refused(
                 f"{child.name!r} has the very bytes that {name!r} is rebuilt from, and they are no longer at {path!r}",
-                hint=f"move them back there, or restore {name!r} first",
+                hint=f"move them back there; or, if {name!r} is lost anyway, `r2d2 forget` gives it up",
             )
 
 

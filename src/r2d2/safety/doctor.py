@@ -193,7 +193,7 @@ def _unexpected(registry: Registry, name: str) -> Finding:
     if slot is not None and slot.state is State.RESTORED:
         because = f"{QUARANTINE}/{name} is the copy that was not fit to be restored; the table is back by its recipe"
         return Finding(NOTE, "leftover", slot.entry.child.name, because, "remove it when nobody needs it")
-    if slot is not None and slot.state in (State.PURGED, State.FORGOTTEN):
+    if slot is not None and slot.state is State.PURGED:
         because = f"{QUARANTINE}/{name} is left of a purged table: it could not be removed, or is no part of it"
         return Finding(
             BAD, "leftover", slot.entry.child.name, because, "look into it, then remove it: nothing needs it"

@@ -61,7 +61,7 @@ class Files(Protocol):
         """Make one folder that must not exist yet."""
 
     def open_as(self, path: str, like: str) -> None:
-        """Open a file or folder to the group and to others as *like* is; what its owner may do stays."""
+        """Open a file or folder to those of the group and others who can reach *like*; what its owner may do stays."""
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""

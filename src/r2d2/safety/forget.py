@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from r2d2.safety.files import Files
 from r2d2.safety.find import find_slot
 from r2d2.safety.guards import refuse_nameless
 from r2d2.safety.lake import Lake
-from r2d2.safety.rebuild import examine_parent
+from r2d2.safety.rebuild import examine_parent, has_all_its_rows
 from r2d2.safety.records import Forgotten
 from r2d2.safety.refused import Changed, Refused
 from r2d2.safety.registry import Slot, State
@@ -29,19 +30,24 @@ class Forget:
 
 
 def forget(lake: Lake, *, tables: Iterable[str], approved_by: str) -> tuple[Forget, ...]:
-    """Give these up, all or none: nothing is rebuilt from their parents any more, and nobody is warned again."""
+    """Give these up, all or none: their parents need not stay any more, and nobody is warned again.
+
+    Their recipes stay in the journal: should a parent come back as it was, `restore` still rebuilds them.
+    """
     refuse_nameless(approved_by)
     parents = Examined(lake.files, alone=False)
     slots = {slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values()
-    found = [(slot, refuse_recoverable(slot, parents)) for slot in slots]
+    found = [(slot, refuse_recoverable(lake.files, slot, parents)) for slot in slots]
     return tuple(_forget(lake, slot, because, approved_by) for slot, because in found)
 
 
-def refuse_recoverable(slot: Slot, parents: Examined) -> str:
+def refuse_recoverable(files: Files, slot: Slot, parents: Examined) -> str:
     """Why a table cannot be had any more; one that can be is not given up (HAZARDS 20)."""
     name = slot.entry.child.name
     if slot.state not in (State.PURGED, State.PURGING):
         raise Refused(f"{name!r} is not lost: it is {slot.state}", hint="`r2d2 restore` brings it back")
+    if has_all_its_rows(files, slot):
+        raise Refused(f"{name!r} is not lost: its rows are in quarantine", hint="`r2d2 restore` brings it back")
     try:
         examine_parent(parents, slot.entry)
     except Changed as error:

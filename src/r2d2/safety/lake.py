@@ -88,7 +88,8 @@ def refuse_unknown_slots(aside: tuple[str, ...], told: Told) -> None:
     if unknown:
         raise JournalDamaged(
             f"the journal has lost records: {len(unknown):,} in {QUARANTINE} are not in it, such as {unknown[0]}",
-            hint="nothing was touched; bring the journal back from a backup",
+            hint="nothing was touched; bring the journal back from a backup, or, if none knows them, move them out of "
+            "there: each is a whole table",
         )
 
 

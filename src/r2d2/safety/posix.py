@@ -123,15 +123,31 @@ class PosixFiles:
             os.mkdir(name, mode, dir_fd=folder)
 
     def open_as(self, path: str, like: str) -> None:
-        """Open a file or folder to the group and to others as *like* is; what its owner may do stays."""
-        with self._above(like) as (folder, name):
-            wanted = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o077
+        """Open a file or folder to those of the group and others who can reach *like*; what its owner may do stays."""
+        group, wanted = self._open_to(like)
         with self._above(path) as (folder, name):
             descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=folder)
         try:
+            if os.fstat(descriptor).st_gid != group:
+                try:
+                    os.fchown(descriptor, -1, group)
+                except PermissionError:  # then its group is another one, and gets nothing
+                    wanted &= 0o707
             os.fchmod(descriptor, os.fstat(descriptor).st_mode & 0o700 | wanted)
         finally:
             os.close(descriptor)
+
+    def _open_to(self, path: str) -> tuple[int, int]:
+        """The group of a file or folder, and what it and others may do there if every folder above lets them pass."""
+        with self._above(path) as (folder, name):
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        wanted = found.st_mode & 0o077
+        parts = path.split("/")[:-1]
+        for depth in range(len(parts) + 1):
+            with self._folder("/".join(parts[:depth])) as descriptor:
+                above = os.fstat(descriptor).st_mode
+            wanted &= (0o070 if above & 0o010 else 0) | (0o007 if above & 0o001 else 0)
+        return found.st_gid, wanted
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""

@@ -19,8 +19,9 @@ def unlink_listed(files: Files, table: TableSeen, at: str, *, is_listed: Callabl
     """Remove the files of a table that lie at *at*, then the folders that are empty by then. The rest stays.
 
     *is_listed* says whether what lies at a path is the file of the list, and no other that came to bear its name.
+    Rows go first: what has all of them is then still whole but for notes.
     """
-    for file in table.files:
+    for file in sorted(table.files, key=lambda file: not file.holds_rows):
         path = join(at, file.path)
         if is_listed(file, path):
             files.unlink(path)
@@ -46,21 +47,21 @@ def by_content(files: Files) -> Callable[[FileSeen, str], bool]:
     return is_listed
 
 
-def settle_purge(lake: Lake, slot: Slot) -> tuple[str, str]:
+def settle_purge(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
     """After a crash: keep the table if it is still whole, finish if its parent is, and else touch nothing."""
     files, entry, aside = lake.files, slot.entry, in_quarantine(slot.slot)
     try:
         look_at(files, entry.child, aside)
     except Changed:
-        return _finish(lake, slot)
+        return _finish(lake, slot, parents)
     files.sync(QUARANTINE)
     lake.write(PurgeUndone(slot.slot, lake.now()))
     return "the purge was undone", "it was interrupted before it began"
 
 
-def _finish(lake: Lake, slot: Slot) -> tuple[str, str]:
+def _finish(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
     try:
-        ParentsOnDisk(lake.files).look(slot.entry.parent.rows)
+        parents.look(slot.entry.parent.rows)
     except Changed as error:
         return "", f"its purge was interrupted, and its parent is not what it was: {error}"
     unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot), is_listed=by_content(lake.files))

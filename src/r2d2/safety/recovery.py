@@ -22,7 +22,7 @@ from r2d2.safety.moving import (
     sync_names,
 )
 from r2d2.safety.paths import WORK, is_slot
-from r2d2.safety.purging import settle_purge
+from r2d2.safety.purging import ParentsOnDisk, settle_purge
 from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
 from r2d2.safety.refused import DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
@@ -47,28 +47,29 @@ def open_lake(files: Files, clock: Clock | None = None) -> Iterator[tuple[Lake, 
 
 def recover(lake: Lake) -> tuple[Recovered, ...]:
     """Settle everything that is half-way. Doing it twice does nothing the second time."""
-    done = [settle(lake, slot) for slot in lake.registry.active]
+    parents = ParentsOnDisk(lake.files)
+    done = [settle(lake, slot, parents) for slot in lake.registry.active]
     return (*(one for one in done if one is not None), *clear_work(lake.files))
 
 
-def settle(lake: Lake, slot: Slot) -> Recovered | None:
+def settle(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> Recovered | None:
     """Settle one table; None if there is nothing to settle. One that cannot be settled does not stop the others."""
     try:
         with own_errors():
-            did, because = _settle(lake, slot)
+            did, because = _settle(lake, slot, parents)
     except (Refused, DiskError) as error:
         did, because = "", in_one_line(error)
     return Recovered(slot.entry.child.name, did, because) if because else None
 
 
-def _settle(lake: Lake, slot: Slot) -> tuple[str, str]:
+def _settle(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
     if slot.state is State.MOVING:
         left = undo_move(lake, slot, "it was interrupted")
         return ("", left) if left else ("the deletion was undone", "it was interrupted")
     if slot.state is State.RESTORING:
         return settle_restore(lake, slot)
     if slot.state is State.PURGING:
-        return settle_purge(lake, slot)
+        return settle_purge(lake, slot, parents)
     return "", ""
 
 

@@ -55,7 +55,7 @@ _SOURCES: dict[type[Later], tuple[State, ...]] = {
     PurgeIntended: (State.QUARANTINED,),
     PurgeUndone: (State.PURGING,),
     Purged: (State.PURGING,),
-    RestoreIntended: (State.QUARANTINED, State.PURGED),
+    RestoreIntended: (State.QUARANTINED, State.PURGED, State.FORGOTTEN),
     RestoreUndone: (State.RESTORING,),
     Restored: (State.RESTORING,),
     Forgotten: (State.PURGED, State.PURGING),

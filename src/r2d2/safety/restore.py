@@ -37,7 +37,7 @@ from r2d2.safety.rebuild import (
     sync_tree,
 )
 from r2d2.safety.rebuilder import Placed, Rebuilder
-from r2d2.safety.records import Purged, Restored, RestoreIntended, RestoreUndone
+from r2d2.safety.records import Purged, PurgeUndone, Restored, RestoreIntended, RestoreUndone
 from r2d2.safety.refused import Changed, DiskError, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.tables import Examined, refuse_checksum_beside, refuse_other_content, sha256_of_file
@@ -77,7 +77,11 @@ def restore(
         slots = list(reversed(lake.registry.active))  # what recovery could not settle says so for itself
     else:
         tables = tuple(tables)
-        slots = list({slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values())
+        slots = list(
+            {
+                slot.slot: slot for slot in (find_slot(lake.registry, table, given_up_too=True) for table in tables)
+            }.values()
+        )
     some = batches(slots, entry_of=lambda slot: slot.entry)
     done = [one for batch in some for one in _restore(lake, batch, rebuilder, to)]
     if tables is not None and len(tables) == 1 and done[0].error is not None:
@@ -89,7 +93,8 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
     """Restore some tables. Those in quarantine go first: they need no more than a move."""
     work = in_copy if to is not None else in_work
     trials = [Restoring(slot.entry, work(slot.slot), slot=slot) for slot in slots]
-    each(trials, lambda one: _begin(lake, one, to))
+    parents = Examined(lake.files, alone=False)
+    each(trials, lambda one: _begin(lake, one, parents, to))
     if to is None:
         each([one for one in trials if not one.because], lambda one: _move_home(lake, one.slot, _aside(one)))
         _rebuild_home(lake, [one for one in trials if one.because], by)
@@ -98,13 +103,14 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
     return trials
 
 
-def _begin(lake: Lake, one: Restoring, to: Files | None) -> None:
-    if one.slot.state is not State.PURGING and not is_stranded(lake.files, one.slot) and not _waits(lake, one, to):
+def _begin(lake: Lake, one: Restoring, parents: Examined, to: Files | None) -> None:
+    can_be_asked_for = one.slot.state in (State.PURGING, State.FORGOTTEN) or is_stranded(lake.files, one.slot)
+    if not can_be_asked_for and not _waits(lake, one, to):
         refuse_unsettled(one.slot)
     refuse_inside_safety(lake.files, to)
     refuse_the_lake_itself(lake.files, to)
     refuse_occupied(to or lake.files, one.entry.child)
-    one.because = _why_not_from_quarantine(lake, one.slot)
+    one.because = _why_not_from_quarantine(lake, one.slot, parents)
     if one.because:
         refuse_checksum_beside(to or lake.files, one.entry.child)
 
@@ -152,11 +158,11 @@ def _aside(one: Restoring) -> str:
     return in_quarantine(one.slot.slot)
 
 
-def _why_not_from_quarantine(lake: Lake, slot: Slot) -> str:
+def _why_not_from_quarantine(lake: Lake, slot: Slot, parents: Examined) -> str:
     if slot.state is State.PURGED:
         return "it was purged"
-    if slot.state is State.PURGING:
-        return "its purge was broken off"
+    if slot.state is State.FORGOTTEN:
+        return "it was given up"
     if slot.state is State.RESTORING:
         return "it is neither at its old place nor in quarantine"
     try:
@@ -167,12 +173,14 @@ def _why_not_from_quarantine(lake: Lake, slot: Slot) -> str:
         because = f"its copy in quarantine cannot be read: {error}"
     else:
         return ""
-    return "" if has_all_its_rows(lake.files, slot) and not _has_its_parent(lake.files, slot) else because
+    if slot.state is State.PURGING:
+        because = "its purge was broken off"
+    return "" if has_all_its_rows(lake.files, slot) and not _has_its_parent(parents, slot) else because
 
 
-def _has_its_parent(files: Files, slot: Slot) -> bool:
+def _has_its_parent(parents: Examined, slot: Slot) -> bool:
     try:
-        examine_parent(Examined(files, alone=False), slot.entry)
+        examine_parent(parents, slot.entry)
     except (Changed, DiskError):
         return False
     return True
@@ -187,7 +195,9 @@ def _move_home(lake: Lake, slot: Slot, source: str) -> None:
         raise Changed(f"{slot.entry.child.name!r} has vanished from {source!r}", hint="run `r2d2 doctor`")
     if slot.state is State.RESTORING:  # it is stranded: from here on it counts as one without a copy in quarantine
         lake.write(RestoreUndone(slot.slot, "it is no longer in quarantine", lake.now()))
-    if slot.state is State.PURGING:  # and so does one whose purge cannot go on: what is left of it is of no use
+    if slot.state is State.PURGING and source == in_quarantine(slot.slot):
+        lake.write(PurgeUndone(slot.slot, lake.now()))
+    elif slot.state is State.PURGING:  # and so does one whose purge cannot go on: what is left of it is of no use
         lake.write(Purged(slot.slot, lake.now()))
     lake.write(RestoreIntended(slot.slot, source, found.inode, lake.now()))
     try:
@@ -223,7 +233,7 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
 
 
 def _open_as_the_parent(files: Files, one: Restoring) -> None:
-    """Let read what was rebuilt who may read the parent, which has all of its rows: nobody else, and nobody less."""
+    """Let those read what was rebuilt who may read the parent, which has all of its rows, and nobody else."""
     parent, written = one.entry.parent, rebuilt(one).files
     folder = parent.location if parent.is_folder else folder_of(parent.location)
     like = [(path, join(parent.location, parent.rows.files[0].path)) for path in written]
