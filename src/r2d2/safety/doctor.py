@@ -200,9 +200,8 @@ def _unexpected(registry: Registry, name: str) -> Finding:
         )
     if slot is None and is_slot(name):
         because = f"{QUARANTINE}/{name} is a table that the journal does not know: it has lost records"
-        return Finding(
-            BAD, "leftover", "", because, "bring the journal back from a backup; until then nothing is touched"
-        )
+        hint = "bring the journal back from a backup, or, if none knows it, move it elsewhere; till then all waits"
+        return Finding(BAD, "leftover", "", because, hint)
     because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
     return Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
 
