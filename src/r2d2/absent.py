@@ -43,6 +43,7 @@ def lake_root(scan: Scan) -> str:
     """The one folder that holds all tables of a scan: where safe deletion works."""
     for root in scan.roots:
         refuse_remote(root)
+        refuse_gone(root)
     if len(scan.roots) != 1 or not os.path.isdir(scan.roots[0]):
         raise UserError(
             f"tables are deleted in one folder at a time, and the scan has {len(scan.roots):,} roots"
@@ -51,6 +52,12 @@ def lake_root(scan: Scan) -> str:
             hint="scan the folder that holds them all, with a state of its own: --state DIR",
         )
     return os.path.realpath(scan.roots[0])
+
+
+def refuse_gone(root: str) -> None:
+    """A lake that was scanned, and is not there now."""
+    if not os.path.lexists(root):
+        raise UserError(f"{root} is not there any more", hint="is its disk mounted? If it was moved, scan it there")
 
 
 def below(path: str, folder: str) -> str:

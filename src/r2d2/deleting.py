@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from r2d2.absent import lake_root, with_absent
+from r2d2.absent import lake_root, refuse_gone, with_absent
 from r2d2.api import changed_since
 from r2d2.engine.questions import Compared
 from r2d2.engine.session import LazySession
@@ -142,6 +142,9 @@ def make_plan(
         _refuse_unwritable(out)
     known = with_absent(StateStore(settings.state).load())
     scan = leave_out_absent(known)
+    for root in scan.roots:
+        if "://" not in root:
+            refuse_gone(root)
     told("looking for recipes", 0, 0)
     recipes = recipes_for(scan, settings, spark=spark)
     stale = _stale(scan)

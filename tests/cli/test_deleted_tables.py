@@ -202,3 +202,16 @@ def test_a_table_that_was_not_what_the_state_knows_when_it_went_is_not_believed(
     updated = told(r2d2("update", "--state", other.state, "--json"))
     assert [one["table"] for one in updated["deleted"]] == ["one.parquet"]
     assert_a_scan_says_the_same(other, spark)
+
+
+def test_a_lake_that_was_moved_is_missed_and_the_hint_finds_it(r2d2: Command, deleted: Lake) -> None:
+    moved = deleted.path.with_name("moved")
+    deleted.path.rename(moved)
+    refused = r2d2("plan", "--state", deleted.state)
+    assert (
+        refused.code == 2 and "is not there any more" in refused.err and "If it was moved, scan it there" in refused.err
+    )
+    for command in ("status", "doctor"):
+        refused = r2d2(command, "--state", deleted.state)
+        assert refused.code == 2 and "is not there any more" in refused.err and "--lake DIR" in refused.err
+        assert r2d2(command, "--lake", moved).code == 0
