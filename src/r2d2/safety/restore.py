@@ -77,11 +77,8 @@ def restore(
         slots = list(reversed(lake.registry.active))  # what recovery could not settle says so for itself
     else:
         tables = tuple(tables)
-        slots = list(
-            {
-                slot.slot: slot for slot in (find_slot(lake.registry, table, given_up_too=True) for table in tables)
-            }.values()
-        )
+        named = (find_slot(lake.registry, table, given_up_too=True) for table in tables)
+        slots = list({slot.slot: slot for slot in named}.values())
     some = batches(slots, entry_of=lambda slot: slot.entry)
     done = [one for batch in some for one in _restore(lake, batch, rebuilder, to)]
     if tables is not None and len(tables) == 1 and done[0].error is not None:
