@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -21,6 +22,7 @@ from r2d2.safety.lake import hold, posix_files
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import slot_of
 from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, seal
+from r2d2.safety.posix import PosixFiles
 from r2d2.safety.records import MoveIntended
 from r2d2.synthetic.canonical import canonical_values
 from tests.cli.conftest import Command
@@ -451,3 +453,20 @@ def test_a_resealed_plan_with_another_recipe_changes_nothing(r2d2: Command, smal
     done = apply(r2d2, small, forged)
     assert done.code == 1 and not any(one["is_deleted"] for one in json.loads(done.out)["tables"])
     assert small.table("one.parquet").exists() and small.table("two.parquet").exists()
+
+
+def test_a_file_that_may_not_be_read_costs_its_table_the_plan_and_nobody_else(
+    r2d2: Command, small: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = PosixFiles.chunks
+
+    def guarded(self: PosixFiles, path: str) -> Any:
+        if path == "one.parquet":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return real(self, path)
+
+    monkeypatch.setattr(PosixFiles, "chunks", guarded)
+    out, found = plan(r2d2, small)
+    assert [entry.child.name for entry in read_plan(str(out)).entries] == ["two.parquet"]
+    (left,) = found["left_out"]
+    assert left["table"] == "one.parquet" and "Permission denied" in left["because"]

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from r2d2.engine.read_exactly import spark_errors
 from r2d2.engine.spark_rebuilder import SparkRebuilder
 from r2d2.engine.table_shape import shape_of
 from r2d2.errors import TableError
@@ -445,3 +446,18 @@ def test_names_are_matched_without_case_only_if_that_was_asked_for(rebuilder: Sp
     rebuilt_from(rebuilder, recipe, parent, child, tmp_path / "rebuilt", fold_case=True)
     with pytest.raises(TableError):
         rebuilder.instructions(recipe, parent=parent, child=child, parent_types={}, child_types={})
+
+
+def test_what_spark_stumbled_over_is_named_by_its_innermost_cause() -> None:
+    from pyspark.errors import PySparkException
+
+    said = "An error occurred while calling o136.collectToPython.\n: org.apache.spark.SparkException: Job aborted"
+    cause = "\n\tat x.y(Z.java)\nCaused by: org.apache.spark.SparkException: more\nCaused by: {}\n\tat a.b(C.java:1)\n"
+    inner = "org.apache.hadoop.fs.ChecksumException: Checksum error: file:/t/part-0.parquet at 512"
+    for text, told in (
+        (said + cause.format(inner), "(ChecksumException: Checksum error"),
+        (said, "(An error occurred"),
+    ):
+        with pytest.raises(TableError) as caught, spark_errors():
+            raise PySparkException(text)
+        assert told in str(caught.value) and "\n" not in str(caught.value).partition("\nHint")[0]
