@@ -56,7 +56,7 @@ def lake_root(scan: Scan) -> str:
 
 def refuse_gone(root: str) -> None:
     """A lake that was scanned, and is not there now."""
-    if not os.path.lexists(root):
+    if "://" not in root and not os.path.lexists(root):
         raise UserError(f"{root} is not there any more", hint="is its disk mounted? If it was moved, scan it there")
 
 

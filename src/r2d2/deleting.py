@@ -143,8 +143,7 @@ def make_plan(
     known = with_absent(StateStore(settings.state).load())
     scan = leave_out_absent(known)
     for root in scan.roots:
-        if "://" not in root:
-            refuse_gone(root)
+        refuse_gone(root)
     told("looking for recipes", 0, 0)
     recipes = recipes_for(scan, settings, spark=spark)
     stale = _stale(scan)

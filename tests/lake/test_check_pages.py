@@ -227,13 +227,24 @@ def test_numbers_of_a_dictionary_that_are_no_bits_wide_are_the_strict_readers(
         assert not can_be_believed(str(path), columns_of(path))
 
 
-def test_where_a_footer_is_of_two_minds_about_where_a_column_begins_the_strict_reader_has_the_word() -> None:
-    class Chunk:
-        has_dictionary_page, data_page_offset, dictionary_page_offset = True, 133, 229
-
-    for dictionary_at in (229, 133, 0):
-        Chunk.dictionary_page_offset = dictionary_at
-        assert not can_be_believed(__file__, [(Chunk(), None)])  # type: ignore[list-item]
+@pytest.mark.parametrize("further", [0, 1])
+def test_where_a_footer_is_of_two_minds_about_where_a_column_begins_the_strict_reader_has_the_word(
+    tmp_path: Path, further: int
+) -> None:
+    """The dictionary comes before the data, if there is one; some readers begin at the one place, some at the other."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"n": [7] * 3}), path, compression="none")
+    assert can_be_believed(str(path), columns_of(path))
+    ((chunk, _),) = columns_of(path)
+    data_at, dictionary_at = chunk.data_page_offset, chunk.dictionary_page_offset
+    assert dictionary_at < data_at < 63  # so that either takes one byte in the footer: an I64, two fields further on
+    content = path.read_bytes()
+    told = bytes([0x26, 2 * data_at, 0x26, 2 * dictionary_at])
+    assert content.count(told) == 1
+    path.write_bytes(content.replace(told, bytes([0x26, 2 * data_at, 0x26, 2 * (data_at + further)])))
+    ((chunk, _),) = columns_of(path)
+    assert chunk.dictionary_page_offset == data_at + further
+    assert not can_be_believed(str(path), columns_of(path))
 
 
 def test_where_the_footer_counts_other_nulls_the_strict_reader_has_the_word(tmp_path: Path) -> None:

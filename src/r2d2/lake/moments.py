@@ -20,17 +20,18 @@ _MOST_MICROS = np.iinfo(np.int64).max // 1000 - 1  # that fit as nanoseconds
 
 def as_instant(kind: pa.DataType, leaf: pq.ColumnSchema) -> pa.DataType:
     """The type of a column's values, which it has as one leaf, not in a list: with a zone if they are INT96."""
-    if leaf.physical_type != "INT96" or leaf.max_repetition_level > 0 or not is_.is_timestamp(kind):
-        return kind
-    return pa.timestamp(kind.unit, kind.tz or "UTC")
+    return pa.timestamp(kind.unit, kind.tz or "UTC") if _is_moment(kind, leaf) else kind
+
+
+def _is_moment(kind: pa.DataType, leaf: pq.ColumnSchema) -> bool:
+    return leaf.physical_type == "INT96" and leaf.max_repetition_level == 0 and bool(is_.is_timestamp(kind))
 
 
 def moments_of(file: pq.ParquetFile) -> dict[Token, str]:
     """The INT96 columns, and in which column of the file's top level each stands."""
     found, number = {}, 0
     for token, kind, count in flatten_fields(file.schema_arrow):
-        leaf = file.schema.column(number)
-        if count == 1 and leaf.physical_type == "INT96" and leaf.max_repetition_level == 0 and is_.is_timestamp(kind):
+        if count == 1 and _is_moment(kind, file.schema.column(number)):
             found[token] = token[0]
         number += count
     return found

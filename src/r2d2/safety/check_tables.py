@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from r2d2.safety.files import FILE, Files
+from r2d2.safety.files import Files
 from r2d2.safety.paths import QUARANTINE, SAFETY, join
 from r2d2.safety.plan import Entry, Plan, TableSeen
 from r2d2.safety.refused import DiskError, Refused
@@ -14,6 +14,7 @@ from r2d2.safety.registry import Registry
 from r2d2.safety.tables import (
     Examined,
     examine,
+    holds_bytes,
     refuse_checksum_beside,
     refuse_hard_links,
     refuse_other_device,
@@ -21,7 +22,6 @@ from r2d2.safety.tables import (
     refuse_recent,
     refuse_rewritten,
     refuse_shared_files,
-    sha256_of_file,
 )
 from r2d2.safety.trials import own_errors
 
@@ -91,13 +91,9 @@ class NeededBytes:
         """
         if sha256 not in self._missing:
             places = self._needed.get(sha256, {})
-            gone = ((path, name) for path, name in places.items() if not self._lie_at(path, sha256))
+            gone = ((path, name) for path, name in places.items() if not holds_bytes(self._files, path, sha256))
             self._missing[sha256] = next(gone, None)
         return self._missing[sha256]
-
-    def _lie_at(self, path: str, sha256: str) -> bool:
-        found = self._files.stat(path)
-        return found is not None and found.kind == FILE and sha256_of_file(self._files, path) == sha256
 
 
 def refuse_last_copy(child: TableSeen, needed: NeededBytes) -> None:

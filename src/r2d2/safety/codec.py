@@ -33,7 +33,7 @@ def parse(text: bytes) -> Any:
     try:
         return json.loads(text.decode("utf-8"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"is not JSON as R2D2 writes it ({error})") from error
+        raise Malformed(f"it is not JSON as R2D2 writes it ({error})") from error
 
 
 def encode(value: Any) -> Any:

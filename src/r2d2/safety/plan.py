@@ -169,7 +169,7 @@ def parse_plan(content: bytes) -> Plan:
     try:
         plan = codec.decode(Plan, codec.parse(content))
     except codec.Malformed as error:
-        raise Refused(f"the plan cannot be used: it {error}", hint="make the plan anew") from error
+        raise Refused(f"the plan cannot be used: {error}", hint="make the plan anew") from error
     refuse_other_version(plan)
     refuse_unsealed(plan)
     refuse_malformed(plan)

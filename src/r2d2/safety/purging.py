@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from r2d2.safety.files import FILE, Files
+from r2d2.safety.files import Files
 from r2d2.safety.lake import Lake
 from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import QUARANTINE, join
@@ -12,7 +12,7 @@ from r2d2.safety.plan import FileSeen, TableSeen
 from r2d2.safety.records import Purged, PurgeUndone
 from r2d2.safety.refused import Changed
 from r2d2.safety.registry import Slot
-from r2d2.safety.tables import Examined, Look, look_at, sha256_of_file, vanishing
+from r2d2.safety.tables import Examined, Look, holds_bytes, look_at, vanishing
 
 
 def unlink_listed(files: Files, table: TableSeen, at: str, *, is_listed: Callable[[FileSeen, str], bool]) -> None:
@@ -39,12 +39,7 @@ def as_looked_at(files: Files, look: Look) -> Callable[[FileSeen, str], bool]:
 
 def by_content(files: Files) -> Callable[[FileSeen, str], bool]:
     """Listed is what has the bytes of the list."""
-
-    def is_listed(file: FileSeen, path: str) -> bool:
-        found = files.stat(path)
-        return found is not None and found.kind == FILE and sha256_of_file(files, path) == file.sha256
-
-    return is_listed
+    return lambda file, path: holds_bytes(files, path, file.sha256)
 
 
 def settle_purge(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:

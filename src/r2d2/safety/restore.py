@@ -26,7 +26,7 @@ from r2d2.safety.moving import (
     scrap_or_say,
 )
 from r2d2.safety.paths import SAFETY, folder_of, join
-from r2d2.safety.plan import FileSeen, TableSeen, folders_of
+from r2d2.safety.plan import TableSeen, folders_of
 from r2d2.safety.rebuild import (
     Rebuilding,
     examine_parent,
@@ -40,7 +40,7 @@ from r2d2.safety.rebuilder import Placed, Rebuilder
 from r2d2.safety.records import Purged, PurgeUndone, Restored, RestoreIntended, RestoreUndone
 from r2d2.safety.refused import Changed, DiskError, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.tables import Examined, refuse_checksum_beside, refuse_other_content, sha256_of_file
+from r2d2.safety.tables import Examined, holds_bytes, refuse_checksum_beside, refuse_other_content
 from r2d2.safety.trials import each
 
 BY_QUARANTINE, BY_RECIPE = "quarantine", "recipe"
@@ -277,7 +277,7 @@ def _copy_files(lake: Files, slot: Slot, to: Files, work: str) -> tuple[str, ...
     child, aside = slot.entry.child, in_quarantine(slot.slot)
     written: list[str] = []
     for file in child.files:
-        if not file.holds_rows and not _is_there(lake, file, join(aside, file.path)):
+        if not file.holds_rows and not holds_bytes(lake, join(aside, file.path), file.sha256):
             continue  # so it was not needed, either, to say that every row is there
         path = file.path or child.location.rpartition("/")[2]
         make_folders_above(to, join(work, path))
@@ -285,7 +285,3 @@ def _copy_files(lake: Files, slot: Slot, to: Files, work: str) -> tuple[str, ...
         refuse_other_content(to, file, join(work, path), child.name)
         written.append(path)
     return tuple(written)
-
-
-def _is_there(files: Files, file: FileSeen, path: str) -> bool:
-    return files.stat(path) is not None and sha256_of_file(files, path) == file.sha256

@@ -182,6 +182,12 @@ def refuse_checksum_beside(files: Files, table: TableSeen) -> None:
         )
 
 
+def holds_bytes(files: Files, path: str, sha256: str) -> bool:
+    """Whether a regular file of this SHA-256 lies there."""
+    found = files.stat(path)
+    return found is not None and found.kind == FILE and sha256_of_file(files, path) == sha256
+
+
 def sha256_of_file(files: Files, path: str) -> str:
     """SHA-256 of a regular file."""
     hashed = hashlib.sha256()
