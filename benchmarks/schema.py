@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cluster import spark_cluster
 from benchmarks.results import peak_memory_mb, save
-from r2d2.engine.session import open_session
-from r2d2.engine.tasks import run_tasks
+from r2d2.engine.run.tasks import run_tasks
+from r2d2.engine.spark.session import open_session
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.model.profile import ColumnStats, TableProfile
@@ -24,7 +23,8 @@ from r2d2.model.schema import Column, Schema
 from r2d2.settings import load_settings
 from r2d2.steps.build_schema_graph import build_schema_graph
 from r2d2.steps.prune_by_minmax import prune_by_minmax
-from r2d2.synthetic import generate_family_lake
+from tests.support.cluster import spark_cluster
+from tests.support.family_lake import generate_family_lake
 
 SIZES = ((10_000, 4_000), (51_800, 20_000), (200_000, 60_000), (1_000_000, 200_000))
 FOOTERS = 10_000
@@ -116,9 +116,9 @@ def footers() -> Iterator[dict[str, Any]]:
                 read = partial(read_metadata, run_tasks=partial(run_tasks, spark), timeout_seconds=30)
                 read(tables[:100])  # the workers start and import
                 started = time.perf_counter()
-                metadata, problems = read(tables)
+                metadata = read(tables)
                 seconds = time.perf_counter() - started
-                assert len(metadata) == len(tables) and not problems
+                assert len(metadata.merged) == len(tables) and not metadata.problems
             one = one or seconds
             yield {
                 "executors": executors,

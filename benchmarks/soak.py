@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.processes import cpu_seconds, memory_mb
 from benchmarks.results import save
-from r2d2.api import scan_lake
-from r2d2.deleting import apply_plan, doctor_of, drill_tables, make_plan, purge_tables, restore_tables
-from r2d2.engine.session import open_session
+from r2d2.app.api import scan_lake
+from r2d2.app.deleting import apply_plan, doctor_of, drill_tables, make_plan, purge_tables, restore_tables
+from r2d2.engine.spark.session import open_session
 from r2d2.safety.apply import Approval
 from r2d2.safety.doctor import BAD
 from r2d2.settings import Settings

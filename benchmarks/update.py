@@ -24,9 +24,10 @@ import pyarrow.parquet as pq
 
 from benchmarks import lakes
 from benchmarks.results import save
-from r2d2.api import open_state
+from r2d2.app.api import open_state
 from r2d2.model.table import Table
-from r2d2.synthetic import generate_family_lake, read_lineage
+from tests.support.family_lake import generate_family_lake
+from tests.support.lineage import read_lineage
 
 FOOTER_BYTES = 64 << 10  # what a reader of a footer reads at most, if the footer is no longer
 SHARE = 0.01

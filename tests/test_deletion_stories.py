@@ -16,16 +16,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from r2d2 import deleting
-from r2d2.api import scan_lake, update_lake
+from r2d2.app import deleting
+from r2d2.app.api import scan_lake, update_lake
 from r2d2.model.scan import Scan
 from r2d2.safety.apply import Approval
 from r2d2.safety.doctor import BAD, doctor
-from r2d2.safety.lake import posix_files
+from r2d2.safety.locked_lake import posix_files
 from r2d2.settings import Settings
 from r2d2.steps.leave_out_absent import leave_out_absent
-from r2d2.synthetic.canonical import canonical_values
-from tests.random_changes import ChangingLake
+from r2d2.synthetic.oracle.canonical import canonical_values
+from tests.support.random_changes import ChangingLake
 from tests.test_updates import assert_founded, assert_same
 
 STORIES = int(os.environ.get("TORTURE_DELETIONS", 20))  # `make torture-deletions` sets it
@@ -158,4 +158,4 @@ def test_restore_is_exact_or_refused_whatever_happens_to_the_lake(spark: Any, tm
     stories.end()
     stories.update_and_scan()
     for what in ("away", "deleted", "purged", "quarantine", "recipe", "refused"):
-        assert stories.seen[what] > STORIES / 20, (what, stories.seen)
+        assert stories.seen[what] >= STORIES / 20, (what, stories.seen)

@@ -7,25 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from r2d2.app.planning import plan_lake
+from r2d2.app.recipe_book import Entry
+from r2d2.app.updating import Update
 from r2d2.cli.main import cli
 from r2d2.cli.reference import reference
-from r2d2.cli.show import explanation_as_dict
-from r2d2.cli.show_recipe import entry_as_dict, trial_as_dict
-from r2d2.cli.show_update import finding_as_dict, update_as_dict
-from r2d2.engine.recipes import Difference
-from r2d2.finding import Finding, Likeness
+from r2d2.engine.recipes.jobs import Difference
 from r2d2.model.evidence import Evidence, Verdict
+from r2d2.model.proposal import LogMatch
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column
 from r2d2.pipeline import STEPS
-from r2d2.recipe_book import Entry
 from r2d2.report.edges import EDGE_FIELDS
 from r2d2.report.explain import Explanation
-from r2d2.settings import declarations
+from r2d2.report.find import Finding, Likeness
+from r2d2.report.plan import access_json, proposal_json
+from r2d2.report.recipe import recipe_entry, recipe_trial
+from r2d2.report.update import update_report
+from r2d2.settings import Settings, declarations
 from r2d2.state.recipes import StoredRecipe
 from r2d2.steps.find_changes import Change, Changes, TableChange
-from r2d2.updating import Update
 from tests.state.scans import plain_scan
+from tests.support.priced_lakes import NOW_NS, every_row, lake
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -53,7 +56,7 @@ def test_every_step_is_explained(step: str) -> None:
 def test_the_json_shapes_are_documented_field_by_field() -> None:
     page = (DOCS / "json.md").read_text()
     explanation = Explanation("p", "c", (Evidence("check", Verdict.POSSIBLE, "because"),))
-    for field in (*EDGE_FIELDS, *explanation_as_dict(explanation)):
+    for field in (*EDGE_FIELDS, *explanation.to_json()):
         assert f'"{field}"' in page, field
 
 
@@ -61,8 +64,8 @@ def test_the_json_shapes_of_recipes_are_documented_field_by_field() -> None:
     page = (DOCS / "json.md").read_text()
     recipe = Recipe(projection([Column(("x",), "int64")]))
     entry = Entry(StoredRecipe("p", "c", "1", "2", "given", recipe), current=True)
-    trial = trial_as_dict(recipe, Difference(), parent="p", child="c")
-    for field in (*entry_as_dict(entry), *trial):
+    trial = recipe_trial(recipe, Difference(), parent="p", child="c").to_json()
+    for field in (*recipe_entry(entry).to_json(), *trial):
         assert f'"{field}"' in page, field
     for field in ("columns", "where", "distinct", "rows"):
         assert f"`{field}`" in (DOCS / "recipes.md").read_text()
@@ -73,9 +76,26 @@ def test_the_json_of_updates_and_findings_is_documented_field_by_field() -> None
     scan = plain_scan()
     done = Update(scan, scan, Changes((), (), (TableChange("t", Change.NEW, "why"),)), 0, 0)
     finding = Finding("p", 1, 1, (Likeness("t", 1, 1.0, True, 0),), (), (), (), "run")
-    updated, found = update_as_dict(done, "state"), finding_as_dict(finding)
+    updated, found = update_report(done, "state").to_json(), finding.to_json()
     for field in (*updated, *updated["changed"][0], *found, *found["equal"][0]):
         assert f'"{field}"' in page, field
+
+
+def test_the_json_of_plans_is_documented_field_by_field() -> None:
+    section = (DOCS / "json.md").read_text().partition("## r2d2 plan\n")[2].partition("\n## ")[0]
+    scan = lake({"a": 1.0, "b": 1.0, "c": 1.0}, [("a", "b"), ("b", "a"), ("a", "c")])
+    settings = Settings(prices="azure", min_age=0)
+    proposal = plan_lake(scan, every_row(scan), settings, now_ns=NOW_NS).proposal
+    found = proposal_json(proposal)
+    nested = [
+        *found["deletions"][0]["equal_kept"],
+        *found["kept"][0],
+        *access_json(LogMatch("", 1, 1, 0, ())),
+    ]
+    for field in (*found, *found["deletions"][0], "access"):
+        assert f"`{field}`" in section, field
+    for field in nested:
+        assert f'"{field}"' in section, field
 
 
 @pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=lambda page: page.name)

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from r2d2.api import Lake, scan_lake
-from r2d2.lake import read_slice
+from r2d2.app.api import Lake, scan_lake
+from r2d2.formats.parquet import read as read_slice
 from r2d2.report.edges import EdgeRow, standing_edges
 from r2d2.settings import load_settings
 from r2d2.steps import prune_by_content, verify_containment
-from tests.fuzzed_lakes import ORIGINAL, write_fuzzed_lake
-from tests.other_readers import Seen, missing_copies, read_all
 from tests.safety.tally import FUZZED
+from tests.support.fuzzed_lakes import ORIGINAL, write_fuzzed_lake
+from tests.support.other_readers import Seen, missing_copies, read_all
 
 FILES = int(os.environ.get("FUZZ_FILES", 1_000))
 FILES_PER_SCAN = 5_000

@@ -44,12 +44,12 @@ def test_a_person_s_own_file_counts_to_the_last_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("date", "dat"), "dat, which is no price"),
+        (("date", "dat"), "line 5 of .*mine.toml has dat, which is no price"),
         (('currency = "EUR"\n', ""), "lacks currency"),
-        (("0.03", "-1"), "storage_per_gib_month"),
+        (("0.03", "-1"), "line 6 of .*mine.toml: storage_per_gib_month must be .* not -1"),
         (("0.03", "true"), "storage_per_gib_month"),
         (("0.03", "nan"), "storage_per_gib_month"),
-        (("0.03", '"much"'), "storage_per_gib_month"),
+        (("0.03", '"much"'), "line 6 of .*: storage_per_gib_month .* not 'much'"),
         (("read_request_mib = 1", "read_request_mib = 0"), "read_request_mib"),
         (("name =", "name"), "cannot read"),
     ],

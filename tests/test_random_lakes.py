@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.api import Lake, scan_lake
-from r2d2.lake import read_slice
+from r2d2.app.api import Lake, scan_lake
+from r2d2.formats.parquet import read as read_slice
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import load_settings
 from r2d2.steps import prune_by_content, verify_containment
-from r2d2.synthetic.truth import TrueEdge, brute_force_edges
-from r2d2.synthetic.truth_rows import read_rows
-from tests.random_lakes import write_lake
+from r2d2.synthetic.oracle.truth import TrueEdge, brute_force_edges
+from r2d2.synthetic.oracle.truth_rows import read_rows
+from tests.support.random_lakes import rewrite_with_spark, write_lake
 
 LAKES_PER_SCAN = 25
 SCANS = int(os.environ.get("TORTURE_SCANS", 12))  # `make torture-lakes` sets it
@@ -55,6 +55,7 @@ def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int, all_a
         patch.setattr(read_slice, "SMALL_BYTES", 0 if fast else 1 << 40)
         folder = Path(name)
         write_lakes(folder, seed * LAKES_PER_SCAN)
+        rewrite_with_spark(spark, folder / "lakes", seed)
         lake = scan(spark, folder)
         assert not lake.problems, lake.problems
         expected = truth(folder, lake.tables)
@@ -73,14 +74,18 @@ def assert_counts(row: EdgeRow, expected: dict[tuple[str, str], TrueEdge]) -> No
 
 
 @pytest.mark.parametrize("bits", [8, 1])
-def test_with_a_hash_of_few_bits_no_true_edge_is_lost(spark: Any, tmp_path: Path, bits: int) -> None:
+def test_with_a_hash_of_few_bits_an_edge_is_lost_only_between_tables_that_look_equal(
+    spark: Any, tmp_path: Path, bits: int
+) -> None:
     write_lakes(tmp_path, 77_000_000, count=60)
     lake = scan(spark, tmp_path, hash_bits=bits)
     expected = truth(tmp_path, lake.tables)
     found = {(row.parent, row.child) for row in standing_edges(lake.scan)}
     true = {pair for pair, edge in expected.items() if edge.contained}
-    assert true <= found
-    assert found - true or bits > 1, "with one bit nearly every row looks like another"
+    wrong = found - true
+    mistaken = {table for parent, child in wrong if (child, parent) in found for table in (parent, child)}
+    assert all(mistaken & {parent, child} for parent, child in true - found), true - found
+    assert wrong or bits > 1, "with one bit nearly every row looks like another"
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.real import Truth, differences, true_pairs
-from benchmarks.real_lakes import real_lake
-from r2d2.api import Lake, scan_lake
+from r2d2.app.api import Lake, scan_lake
 from r2d2.model.evidence import Verdict
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import load_settings
-from r2d2.synthetic.truth import TrueEdge
+from r2d2.synthetic.oracle.truth import TrueEdge
+from tests.support.real_lakes import real_lake
+from tests.support.real_truth import Truth, differences, true_pairs
 
 
 def scanned(spark: Any, lake: Path, state: Path, **given: Any) -> tuple[Lake, list[EdgeRow], list[EdgeRow]]:

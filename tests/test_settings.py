@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.errors import UserError
-from r2d2.settings import Declaration, Settings, declarations, load_settings
+from r2d2.model.scan_settings import ScanSettings
+from r2d2.settings import CONFIG_FILE, Declaration, Settings, declarations, load_settings
 
 DECLARED = {declaration.name: declaration for declaration in declarations()}
 
 
 def load(folder: Path, toml: str = "", environment: dict[str, str] | None = None, **given: Any) -> Settings:
     (folder / "r2d2.toml").write_text(toml, "utf-8")
-    return load_settings(given, folder=folder, environment=environment or {})
+    return load_settings(given, config=folder / "r2d2.toml", environment=environment or {})
 
 
 def refused(folder: Path, toml: str = "", environment: dict[str, str] | None = None, **given: Any) -> str:
@@ -44,6 +46,8 @@ def another(declaration: Declaration, number: int) -> Any:
         return number + 30  # the defaults are smaller, or much larger
     if declaration.type is float:
         return 0.375 + number / 8
+    if declaration.name == "driver_memory":
+        return f"{number + 1}g"
     return {"master": "spark://", "remote": "sc://"}.get(declaration.name, "") + f"text{number}"
 
 
@@ -59,7 +63,7 @@ def in_environment(value: Any) -> str:
     return os.pathsep.join(value) if isinstance(value, tuple) else str(value)
 
 
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", [name for name, declared in DECLARED.items() if not declared.adds_up])
 def test_toml_beats_the_default_the_environment_toml_and_the_option_both(name: str, tmp_path: Path) -> None:
     declaration = DECLARED[name]
     default, first, second, third = (declaration.default, *(another(declaration, n) for n in range(3)))
@@ -91,6 +95,22 @@ def test_the_file_in_the_current_folder_counts(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "r2d2.toml").write_text("state = 'elsewhere'")
     monkeypatch.chdir(tmp_path)
     assert load_settings(environment={}).state == "elsewhere"
+
+
+# ---- the settings that shape a scan ----------------------------------------------------------------------------------
+
+
+def test_a_scan_has_its_own_settings_declared_as_all_others_and_with_the_same_default() -> None:
+    for shaping in fields(ScanSettings):
+        declaration = DECLARED[shaping.name]
+        assert (declaration.default, declaration.type) == (shaping.default, get_type_hints(ScanSettings)[shaping.name])
+    assert Settings().scan == ScanSettings()
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ScanSettings)])
+def test_what_is_set_reaches_the_scan(name: str) -> None:
+    value = another(DECLARED[name], 0)
+    assert getattr(load_settings({name: value}, environment={}).scan, name) == value
 
 
 # ---- values in each place --------------------------------------------------------------------------------------------
@@ -180,7 +200,10 @@ def test_a_wrong_type_from_code_is_told(name: str, value: Any, tmp_path: Path) -
         ("keep_runs = 0", "--keep-runs must be at least 1, not 0"),
         ("footer_timeout = 0.0", "--footer-timeout must be at least 0.1"),
         ("footer_timeout = nan", "--footer-timeout must be"),
-        ("master = 'mesos://host'", "--master must start with local or spark:// or yarn or k8s://, not mesos://host"),
+        (
+            "master = 'mesos://host'",
+            "--master must be local[N], local[*], spark://host:7077, yarn or k8s://host, not mesos://host",
+        ),
         ("remote = 'host:15002'", "--remote must start with sc://, not host:15002"),
         ("footer_timeout = inf", "--footer-timeout must be at least 0.1 and at most 86400"),
         ("quiet_period = inf", "--quiet-period must be at least 0, and finite, not inf"),
@@ -244,3 +267,68 @@ def test_every_setting_has_help_a_type_and_a_default_that_passes_its_own_check(n
     assert declaration.type in (str, int, float, bool, tuple[str, ...])
     assert declaration.check is None or declaration.check(declaration.default) is None
     assert declaration.option == "--" + name.replace("_", "-") and declaration.variable == "R2D2_" + name.upper()
+
+
+# ---- guards ----------------------------------------------------------------------------------------------------------
+
+WEAKER = {
+    "retention": ("0", "29.9"),
+    "quiet_period": ("0", "3599"),
+    "min_age": ("0", "6"),
+    "plan_empty": ("true",),
+    "master": ("'spark://elsewhere:7077'", "'yarn'", "'k8s://x'"),
+    "remote": ("'sc://elsewhere'",),
+}
+HARMLESS = {
+    "retention": ("30", "90"),
+    "quiet_period": ("3600", "7200"),
+    "min_age": ("7", "30"),
+    "plan_empty": ("false",),
+    "master": ("'local'", "'local[4]'", "'local[*]'"),
+    "remote": ("''",),
+}
+
+
+def in_folder(folder: Path, toml: str, environment: dict[str, str] | None = None, **given: Any) -> Settings:
+    """The settings of somebody who stands in a folder with an r2d2.toml."""
+    (folder / "r2d2.toml").write_text(toml, "utf-8")
+    return load_settings(given, folder=folder, environment=environment or {})
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WEAKER.items() for value in values])
+def test_a_file_of_the_working_folder_cannot_weaken_a_guard(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(UserError, match=f"sets {name} = ") as caught:
+        in_folder(tmp_path, f"{name} = {value}")
+    path = tmp_path / "r2d2.toml"
+    assert str(path) in str(caught.value) and f"--config {path}" in caught.value.hint
+    named = load_settings({}, config=path, environment={})
+    assert getattr(named, name) != DECLARED[name].default
+    said = getattr(named, name)  # by option or in the environment it is the user's own
+    assert getattr(in_folder(tmp_path, f"{name} = {value}", **{name: said}), name) == said
+    variable = {DECLARED[name].variable: in_environment(said)}
+    assert getattr(in_folder(tmp_path, f"{name} = {value}", variable), name) == said
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in HARMLESS.items() for value in values])
+def test_a_file_of_the_working_folder_may_strengthen_a_guard(tmp_path: Path, name: str, value: str) -> None:
+    named = load(tmp_path, f"{name} = {value}")
+    assert in_folder(tmp_path, f"{name} = {value}") == named
+
+
+def test_every_guard_is_tried_above() -> None:
+    assert {name for name, one in DECLARED.items() if one.weakens} == WEAKER.keys() == HARMLESS.keys()
+
+
+def test_a_named_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot read .*none\.toml"):
+        load_settings({}, config=tmp_path / "none.toml", environment={})
+
+
+@pytest.mark.parametrize("name", ["protect", "legal_hold", "protect_owner"])
+def test_what_one_place_protects_no_other_takes_away(tmp_path: Path, name: str) -> None:
+    (tmp_path / CONFIG_FILE).write_text(f'{name} = ["a", "b"]\nprefer = ["p"]\n')
+    environment = {f"R2D2_{name.upper()}": f"b{os.pathsep}c"}
+    loaded = load_settings({name: ["d"], "prefer": ["q"]}, folder=tmp_path, environment=environment)
+    assert getattr(loaded, name) == ("a", "b", "c", "d") and loaded.prefer == ("q",)
+    named = load_settings({name: []}, config=tmp_path / CONFIG_FILE, environment={f"R2D2_{name.upper()}": ""})
+    assert getattr(named, name) == ("a", "b")

@@ -12,20 +12,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from r2d2.api import Lake, open_state, scan, update
-    from r2d2.finding import find
+    from r2d2.app.api import Lake, open_state, scan, update
+    from r2d2.app.finding import find
 
 __version__ = "0.1.0"
 __all__ = ["Lake", "__version__", "find", "open_state", "scan", "update"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name == "find":
-        from r2d2.finding import find
+        from r2d2.app.finding import find
 
         return find
     if name in __all__:
-        from r2d2 import api
+        from r2d2.app import api
 
         return getattr(api, name)
     raise AttributeError(f"module 'r2d2' has no attribute {name!r}")

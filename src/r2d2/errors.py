@@ -27,6 +27,10 @@ class UserError(R2D2Error):
     exit_code = 2
 
 
+class EngineEnded(UserError):
+    """Spark has ended while it was needed: no table is to blame, and the next one would fare no better."""
+
+
 class TableError(R2D2Error):
     """One table cannot be used. The run goes on without it, as child and as parent (HAZARDS 26)."""
 

@@ -11,18 +11,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Protocol
 
-from r2d2.model.profile import TableProfile
+from r2d2.model.containment import Missing
+from r2d2.model.counted import counted
 from r2d2.model.progress import Reading
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.schema import Token
-from r2d2.model.table import Discovery, Problem, Table
+from r2d2.model.table import Discovery, Problem, Profiled, Table
 from r2d2.settings import Settings
 from r2d2.steps.build_schema_graph import build_schema_graph
 from r2d2.steps.prune_by_content import Content as Sampling
 from r2d2.steps.prune_by_content import prune_by_content, rows_to_sample
 from r2d2.steps.prune_by_minmax import prune_by_minmax
+from r2d2.steps.settle_tables import Known, settle_tables
 from r2d2.steps.verify_containment import Content as Comparing
-from r2d2.steps.verify_containment import Missing, Pair, drop_unreadable, verify_containment
+from r2d2.steps.verify_containment import Pair, drop_unreadable, verify_containment
 
 
 class Progress(Protocol):
@@ -33,16 +35,7 @@ class Progress(Protocol):
 
 
 def silent(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
-    """A progress that shows nothing, and that nobody need be asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """Tables whose metadata could be had, with it, and the problems of the others."""
-
-    tables: Sequence[Table]
-    profiles: Sequence[TableProfile]
-    problems: Sequence[Problem]
+    """Progress callback that does nothing."""
 
 
 class Content(Sampling, Comparing, Protocol):
@@ -58,11 +51,20 @@ class Content(Sampling, Comparing, Protocol):
         """The tables that could not be read so far."""
 
 
+class Discover(Protocol):
+    """Function that lists the tables of a lake."""
+
+    def __call__(
+        self, roots: Sequence[str], settings: Settings, progress: Progress, *, apart: Collection[str] = ()
+    ) -> Discovery:
+        """The tables below some folders. *apart*: folders, by path, whose files are known not to fit one another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What the pipeline needs of the world."""
 
-    discover: Callable[[Sequence[str], Settings, Progress], Discovery]
+    discover: Discover
     profile: Callable[[Sequence[Table], Settings, Progress], Profiled]
     content: Callable[[Scan, Settings, Callable[[Reading], None]], Content]
 
@@ -70,7 +72,11 @@ class Tools:
 def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Which tables are there?"""
     listed_ns = time.time_ns()
-    found = tools.discover(scan.roots, settings, progress)
+    return listed(scan, tools.discover(scan.roots, settings, progress), listed_ns)
+
+
+def listed(scan: Scan, found: Discovery, listed_ns: int) -> Scan:
+    """The scan with what was found in the lake, which was listed at this time."""
     return replace(
         scan,
         roots=found.roots,
@@ -83,24 +89,36 @@ def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) 
 
 def _profile(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """What does their metadata say?"""
-    profiled = tools.profile(scan.tables, settings, progress)
+    return profile_knowing(lambda tables: {}, scan, tools, settings, progress)
+
+
+def profile_knowing(known: Known, scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
+    """The step where some tables and their profiles may be *known*. Schemas may make several tables of one."""
+    found, profiled = settle_tables(
+        Discovery(scan.roots, scan.tables, scan.problems, scan.overlaps),
+        profile=lambda tables: tools.profile(tables, settings, progress),
+        discover_again=lambda apart: tools.discover(scan.roots, settings, progress, apart=apart),
+        known=known,
+    )
     return replace(
-        scan,
+        listed(scan, found, scan.listed_ns),
         tables=tuple(profiled.tables),
         profiles=tuple(profiled.profiles),
-        problems=(*scan.problems, *profiled.problems),
+        problems=(*found.problems, *profiled.problems),
     )
 
 
 def _build_schema_graph(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Whose columns hold whose?"""
-    return replace(scan, schema_graph=build_schema_graph(scan.profiles))
+    return replace(scan, schema_graph=build_schema_graph(scan.profiles, scan.containment))
 
 
 def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Which of these pairs do ranges, nulls and counts rule out?"""
     assert scan.schema_graph is not None
-    pruned = prune_by_minmax(scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, bag=scan.bag)
+    pruned = prune_by_minmax(
+        scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, containment=scan.containment
+    )
     return replace(scan, graph=pruned)
 
 
@@ -108,16 +126,16 @@ def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pr
     """In which pairs is a sampled row of the child not in the parent?"""
     assert scan.graph is not None
     content = tools.content(scan, settings, Meter("prune_by_content", progress).read)
-    asked = settings.epsilon > 0
     pruned = prune_by_content(
         scan.graph,
         profiles=scan.profiles,
         width=settings.columns,
         rows=sampled_rows(settings),
-        uniform=asked or not settings.verify,  # a result that stands on samples must earn its guarantee
+        guaranteed=scan.samples_guarantee,
         content=content,
+        containment=scan.containment,
         small_too=not settings.verify,
-        ranked=[profile for profile in scan.profiles if profile.table not in scan.absent],
+        ranked=scan.ranked_profiles,
     )
     return noted(replace(scan, graph=pruned), content)
 
@@ -142,7 +160,12 @@ def verify_knowing(
     meter = Meter("verify_containment", progress)
     content = tools.content(scan, settings, meter.read)
     verified = verify_containment(
-        scan.graph, profiles=scan.profiles, content=content, bag=scan.bag, known=known, settled=meter.settle
+        scan.graph,
+        profiles=scan.profiles,
+        content=content,
+        containment=scan.containment,
+        known=known,
+        settled=meter.settle,
     )
     done = noted(replace(scan, graph=verified), content)
     unreadable = {problem.where for problem in done.problems if problem.needs_a_look}
@@ -159,11 +182,11 @@ class Meter:
 
     def settle(self, edges: int, total: int) -> None:
         """So many edges are decided."""
-        self._edges = f", {edges:,} of {total:,} edges decided"
+        self._edges = f", {edges:,} of {counted(total, 'edges')} decided"
 
     def read(self, reading: Reading) -> None:
         """So much has been read by the job that runs."""
-        detail = f"{reading.files:,} of {reading.all_files:,} files{self._edges}"
+        detail = f"{reading.files:,} of {counted(reading.all_files, 'files')}{self._edges}"
         self._progress(self._step, reading.bytes, reading.all_bytes, unit="bytes", detail=detail)
 
 
@@ -202,7 +225,7 @@ def steps_for(settings: Settings) -> tuple[Step, ...]:
 
 def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Progress) -> Scan:
     """Take the lake under *roots* through every step."""
-    scan = Scan(roots=tuple(roots), settings=asdict(settings))
+    scan = Scan(roots=tuple(roots), settings=settings.scan, in_force=asdict(settings))
     for step in steps_for(settings):
         scan = take(step, scan, tools, settings, progress)
     return scan

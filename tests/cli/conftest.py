@@ -91,7 +91,7 @@ class Scanned:
 
 @pytest.fixture(scope="session")
 def scanned(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
-    from r2d2.api import scan_lake
+    from r2d2.app.api import scan_lake
     from r2d2.settings import Settings
 
     folder = tmp_path_factory.mktemp("cli")

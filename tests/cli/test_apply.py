@@ -8,7 +8,7 @@ import math
 import os
 import shutil
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.safety.lake import hold, posix_files
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.locked_lake import hold, posix_files
 from r2d2.safety.paths import slot_of
-from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, seal
+from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, seal, write_plan
 from r2d2.safety.posix import PosixFiles
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.records import MoveIntended
-from r2d2.synthetic.canonical import canonical_values
+from r2d2.synthetic.oracle.canonical import canonical_values
 from tests.cli.conftest import Command
 
 AT_ONCE = ("--quiet-period", "0")
@@ -148,7 +148,7 @@ def lake(spark: Any, tmp_path: Path) -> Lake:
 
 
 def scanned(spark: Any, folder: Path, **how: Any) -> Lake:
-    from r2d2.api import scan_lake
+    from r2d2.app.api import scan_lake
     from r2d2.settings import Settings
 
     scan_lake([str(folder / "lake")], Settings(state=str(folder / "state")), spark=spark, **how)
@@ -244,6 +244,16 @@ def small(spark: Any, tmp_path: Path) -> Lake:
     return scanned(spark, tmp_path)
 
 
+def test_a_plan_that_lies_about_the_size_of_the_lake_is_asked_about_all_the_same(r2d2: Command, small: Lake) -> None:
+    out, _ = plan(r2d2, small)
+    lie = small.state.parent / "lie.json"
+    write_plan(seal(replace(read_plan(str(out)), lake_tables=10**6, lake_bytes=10**15)), str(lie))
+    told = json.loads(r2d2("apply", "--state", small.state, lie, "--dry-run", "--quiet-period", "0", "--json").out)
+    assert told["type_to_confirm"] == 2
+    done = r2d2("apply", "--state", small.state, lie, "--quiet-period", "0")
+    assert done.code == 2 and "2 of 3 tables" in done.err and small.table("one.parquet").exists()
+
+
 def test_a_plan_that_is_stale_edited_or_of_changed_tables_is_refused_and_nothing_is_touched(
     r2d2: Command, small: Lake
 ) -> None:
@@ -265,7 +275,7 @@ def test_a_plan_that_is_stale_edited_or_of_changed_tables_is_refused_and_nothing
     assert refused.code == 2 and "holds other bytes" in refused.err
     assert small.table("one.parquet").read_bytes() == damaged and small.table("two.parquet").exists()
     small.table("one.parquet").write_bytes(original)
-    assert "was written anew" in apply(r2d2, small, out).err
+    assert "was written to or touched since the plan" in apply(r2d2, small, out).err
     _, told = plan(r2d2, small, "b.json")
     assert any("one.parquet has changed since the scan" in note for note in told["notes"])
     assert told["left_out"] == [{"table": "one.parquet", "because": "'one.parquet' has changed since the scan"}]
@@ -391,14 +401,14 @@ def test_a_lake_on_an_object_store_is_refused_by_name(r2d2: Command) -> None:
 
 def test_wrong_edges_of_a_weak_hash_reach_apply_and_not_one_is_committed(spark: Any, tmp_path: Path) -> None:
     """With 8 bits of hash nearly everything looks contained; the comparison by values stands behind it."""
-    from r2d2.api import scan_lake
-    from r2d2.deleting import apply_plan
-    from r2d2.engine.spark_rebuilder import SparkRebuilder
+    from r2d2.app.api import scan_lake
+    from r2d2.app.deleting import apply_plan
+    from r2d2.app.plan_file import draft_plan
+    from r2d2.app.planning import plan_lake
+    from r2d2.engine.second_reader.rebuilder import SparkRebuilder
     from r2d2.model.recipe import Recipe, projection
-    from r2d2.plan_file import draft_plan
-    from r2d2.planning import plan_lake
     from r2d2.safety.apply import Approval
-    from r2d2.safety.lake import posix_files
+    from r2d2.safety.locked_lake import posix_files
     from r2d2.settings import Settings
 
     lake = tmp_path / "lake"
@@ -422,13 +432,13 @@ def test_wrong_edges_of_a_weak_hash_reach_apply_and_not_one_is_committed(spark: 
             scan, recipes, planned, files=files, rebuilder=SparkRebuilder(lambda: spark), told=lambda *_: None
         )
     assert draft.plan is not None
-    chosen = {entry.child.name: entry.parent.name for entry in draft.plan.entries}
+    chosen = {entry.child.name: entry.parents[0].name for entry in draft.plan.entries}
     wrong = {child for child, parent in chosen.items() if before[child] != before[parent]}
     assert len(wrong) >= 3  # the weak hash let them through, up to here
     _, done = apply_plan(draft.plan, settings, approval=Approval("Ann", typed=len(chosen)), spark=spark)
     for one in done:
         assert one.is_deleted == (one.table not in wrong), one
-        assert one.is_deleted or "rows that it" in one.because
+        assert one.is_deleted or "that it lacks, and lacks" in one.because
     gone = {one.table for one in done if one.is_deleted}
     assert {path.name: rows_of(path) for path in lake.glob("*.parquet")} == {
         name: rows for name, rows in before.items() if name not in gone

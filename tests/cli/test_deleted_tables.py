@@ -59,7 +59,7 @@ def edges(r2d2: Command, lake: Lake) -> dict[tuple[str, str], dict[str, Any]]:
 
 def assert_a_scan_says_the_same(lake: Lake, spark: Any) -> None:
     """Of the tables that are there."""
-    from r2d2.api import scan_lake
+    from r2d2.app.api import scan_lake
     from r2d2.settings import Settings
     from r2d2.steps.leave_out_absent import leave_out_absent
 

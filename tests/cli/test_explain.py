@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.api import scan_lake
+from r2d2.app.api import scan_lake
 from r2d2.cli.output import printable
 from r2d2.report.explain import explain as explain_pair
 from r2d2.settings import Settings
@@ -126,4 +126,40 @@ def test_a_pair_is_explained_where_no_edge_stands(spark: Any, tmp_path: Path) ->
     scan = scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=spark)
     assert scan.graph is not None and len(scan.graph) == 0
     answer = explain_pair(scan, parent="a.parquet", child="b.parquet")
-    assert answer.trail[-1].check == "verify_containment" and answer.because.startswith("1 of the child's 1 rows")
+    assert answer.trail[-1].check == "verify_containment" and answer.because.startswith("1 of the child's 1 row is")
+
+
+@pytest.mark.parametrize(
+    "spelled", ["{lake}/sales", "{lake}/sales/", "{lake}/weather/../sales/.", "../lake/sales", "link/sales"]
+)
+def test_a_table_may_be_named_by_its_path(
+    r2d2: Command, scanned: Scanned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelled: str
+) -> None:
+    (tmp_path / "link").symlink_to(scanned.lake)
+    monkeypatch.chdir(tmp_path if spelled.startswith("link") else scanned.state)
+    parent, child = spelled.format(lake=scanned.lake), str(scanned.lake / "extract.parquet")
+    answer = explain(r2d2, scanned, parent, child)
+    assert (answer["parent"], answer["child"], answer["verdict"]) == ("sales", "extract.parquet", "PROVEN")
+    shown = r2d2("recipe", "show", "--state", scanned.state, parent, child)
+    assert "there is no recipe for extract.parquet from sales" in shown.err
+
+
+@pytest.mark.parametrize("spelled", ["{lake}", "{lake}/sales/part-0.parquet", "{lake}/nowhere", "/", "", "{lake}/\0"])
+def test_a_path_that_is_no_table_is_told(r2d2: Command, scanned: Scanned, spelled: str) -> None:
+    done = r2d2("explain", "--state", scanned.state, spelled.format(lake=scanned.lake), "sales")
+    assert done.code == 2 and "there is no table" in done.err
+
+
+def test_a_table_that_was_left_out_is_told_by_its_path(r2d2: Command, spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "lake" / "good.parquet", id=[1])
+    (tmp_path / "lake" / "cut.parquet").write_bytes(b"PAR1cut")
+    scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=spark)
+    done = r2d2("explain", "--state", tmp_path / "state", tmp_path / "lake" / "cut.parquet", "good.parquet")
+    assert done.code == 2 and "table cut.parquet was left out" in done.err
+
+
+def test_one_of_a_kind_is_told_in_the_singular(r2d2: Command, spark: Any, tmp_path: Path) -> None:
+    write(tmp_path / "lake" / "only.parquet", id=[1])
+    done = r2d2("scan", tmp_path / "lake", "--state", tmp_path / "state", "-q")
+    assert done.out.startswith("1 table, 1 row, ") and "table found" in done.out
+    assert r2d2("update", "--state", tmp_path / "state", "-q").out.startswith("1 table, ")

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from r2d2 import deleting
+from r2d2.app import deleting
 from r2d2.cli.show_delete import show_restored
 from r2d2.safety.apply import Approval, apply
 from r2d2.safety.drill import drill
-from r2d2.safety.lake import hold
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.locked_lake import hold
 from r2d2.safety.paths import slot_of
 from r2d2.safety.posix import PosixFiles
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.records import MoveIntended
 from r2d2.safety.recovery import open_lake
 from r2d2.safety.restore import Restore
 from tests.cli.conftest import Command
-from tests.safety.world import World, posix_world
+from tests.safety.world import SIZE, World, posix_world
 
 
 @pytest.fixture
@@ -31,7 +31,14 @@ def world(tmp_path: Path) -> World:
     """Two tables are deleted and drilled; the third is still there."""
     made = posix_world(tmp_path / "lake", ["a/small", "flat.rows"])
     with open_lake(made.files) as (lake, _):
-        apply(lake, made.plan, rebuilder=made.rebuilder, approval=Approval("Ann", typed=2), quiet_seconds=0)
+        apply(
+            lake,
+            made.plan,
+            rebuilder=made.rebuilder,
+            approval=Approval("Ann", typed=2),
+            count_lake=lambda: SIZE,
+            quiet_seconds=0,
+        )
         drill(lake, rebuilder=made.rebuilder)
     return made
 

@@ -54,6 +54,16 @@ def test_a_given_select_is_tried_and_kept_only_if_exact(r2d2: Command, spark: An
     assert kept["origin"] == "given", "what a person gave stays"
 
 
+def test_tables_given_by_their_paths_are_called_by_their_names(
+    r2d2: Command, spark: Any, scanned: Scanned, state: Path
+) -> None:
+    paths = [scanned.lake / name for name in PAIR]
+    done = r2d2("recipe", "set", *paths, "SELECT * FROM sales WHERE id BETWEEN 10 AND 19", "--state", state, "--json")
+    data = json.loads(done.out)
+    assert done.code == 0 and (data["parent"], data["child"]) == PAIR
+    assert "FROM sales WHERE" in r2d2("recipe", "show", *paths, "--state", state).out
+
+
 def test_a_recipe_goes_out_and_comes_in_as_a_file(r2d2: Command, spark: Any, state: Path, tmp_path: Path) -> None:
     r2d2("recipe", "infer", *PAIR, "--state", state)
     data = json.loads(r2d2("recipe", "show", *PAIR, "--state", state, "--json").out)
@@ -81,6 +91,12 @@ def test_what_is_no_recipe_is_refused_before_anything_is_read(
 ) -> None:
     done = r2d2("recipe", "set", *PAIR, given, "--state", state)
     assert done.code == 2 and says in done.err and "Hint:" in done.err and not done.out
+
+
+def test_a_recipe_that_is_nested_too_deep_is_refused_in_words(r2d2: Command, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text('{"recipe":' * 60_000)
+    done = r2d2("recipe", "set", *PAIR, tmp_path / "deep.json", "--state", state)
+    assert done.code == 2 and "this is no recipe: the recipe is nested too deep" in done.err
 
 
 def test_edges_that_hold_not_and_tables_that_are_not_there(r2d2: Command, spark: Any, state: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.api import scan_lake
+from r2d2.app.api import scan_lake
 from r2d2.cli.show import show_scan
 from r2d2.model.table import Problem
 from r2d2.pipeline import STEPS
@@ -318,3 +318,22 @@ def test_a_scan_of_nothing_leaves_no_state_behind(r2d2: Command, tmp_path: Path)
     done = r2d2("scan", tmp_path / "lake", "--state", tmp_path / "state")
     assert done.code == 2 and "no table under" in done.err
     assert not (tmp_path / "state").exists()
+
+
+def test_the_file_that_settings_come_from_is_named_on_stderr_and_cannot_weaken_a_guard(
+    r2d2: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, elsewhere = tmp_path / "r2d2.toml", tmp_path / "mine.toml"
+    assert "settings from" not in r2d2("edges").err
+    file.write_text("state = 'in-file'")
+    told = r2d2("edges")
+    assert told.err.startswith(f"r2d2: settings from {file}\n") and "no scan in in-file" in told.err and not told.out
+    assert "settings from" not in r2d2("edges", "--quiet").err
+    file.write_text("retention = 0")
+    weaker = r2d2("status", "--lake", tmp_path)
+    assert weaker.code == 2 and f"{file} sets retention = 0.0" in weaker.err and "--retention" in weaker.err
+    assert r2d2("status", "--lake", tmp_path, "--retention", "0").code == 0
+    elsewhere.write_text("retention = 0")
+    named = r2d2("status", "--lake", tmp_path, "--config", elsewhere)
+    assert named.code == 0 and f"settings from {elsewhere}" in named.err

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.api import open_state, scan_lake
+from r2d2.app.api import open_state, scan_lake
 from r2d2.settings import Settings
 from tests.cli.conftest import Command, Scanned, write, write_lake
 
@@ -33,7 +33,7 @@ def test_a_pair_dropped_by_its_sample_names_the_columns_always_and_values_if_ask
     r2d2: Command, sampled: Scanned
 ) -> None:
     plain = r2d2("explain", "--state", sampled.state, "sales", "almost.parquet").out
-    assert "prune_by_content: IMPOSSIBLE, a sampled row" in plain and "in columns name, id" in plain
+    assert "prune_by_content: IMPOSSIBLE, a sampled row" in plain and "in the parent in all 2 columns" in plain
     assert "name 9" not in plain.replace("name 99", "")
     before = content_of(sampled.state)
     shown = r2d2("explain", "--state", sampled.state, "--show-values", "sales", "almost.parquet").out

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from r2d2.api import scan_lake, update_lake
+from r2d2.app.api import scan_lake, update_lake
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from tests.cli.conftest import Command, write, write_lake
 from tests.cli.test_scan_process import SMALL, processes, running, wait_for
-from tests.random_changes import ChangingLake
 from tests.state.scans import everything_in
+from tests.support.random_changes import ChangingLake
 from tests.test_updates import assert_founded, assert_same
 
 SEQUENCES, TURNS = 12, 3
@@ -117,6 +117,15 @@ def test_for_people_it_names_what_changed(lake: Path, r2d2: Command, tmp_path: P
     assert "1 new" in done.out and "New edges (2)" in done.out
 
 
+def test_a_table_that_can_no_longer_be_read_is_named_with_the_reason(lake: Path, r2d2: Command, tmp_path: Path) -> None:
+    (lake / "extract.parquet").write_bytes((lake / "extract.parquet").read_bytes()[:-9])
+    done = r2d2("update", "--state", tmp_path / "state", "--json")
+    (one,) = json.loads(done.out)["changed"]
+    assert done.code == 1
+    assert (one["table"], one["change"]) == ("extract.parquet", "unreadable")
+    assert one["because"].startswith("it can no longer be read: ") and "extract.parquet" in one["because"]
+
+
 def test_without_a_scan_it_says_so_and_makes_no_folder(r2d2: Command, tmp_path: Path) -> None:
     for command in (["update"], ["find", tmp_path]):
         done = r2d2(*command, "--state", tmp_path / "none")
@@ -168,6 +177,8 @@ def test_find_is_a_gate_and_changes_nothing(steady: Path, r2d2: Command, tmp_pat
     assert not answer["is_there"] and answer["contained_in"] == answer["equal"] == []
     assert answer["nearest"][0]["containment"] == pytest.approx(2 / 3)
     assert "is in the lake already" in r2d2("find", known, "--state", steady).out
+    nowhere = r2d2("find", other.parent / "nowhere", "--state", steady)
+    assert nowhere.code == 2 and nowhere.err.startswith("r2d2: cannot open"), "no step is announced before the error"
     assert everything_in(steady) == before
 
 

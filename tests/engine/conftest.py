@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.cluster import Cluster, connect_server, spark_cluster
+from tests.support.cluster import Cluster, connect_server, spark_cluster
 
 
 @pytest.fixture(scope="session")

@@ -18,13 +18,13 @@ from typing import Any
 import pyspark
 import pytest
 
-from benchmarks.cluster import Cluster, end_session, processes_of
-from r2d2.api import open_state, scan_lake
-from r2d2.engine.java import suitable_java
+from r2d2.app.api import open_state, scan_lake
+from r2d2.engine.spark.java import suitable_java
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from r2d2.synthetic import generate_lake, lake_truth
+from tests.support.cluster import Cluster, end_session, processes_of
 
 pytestmark = [
     pytest.mark.spark,

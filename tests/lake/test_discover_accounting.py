@@ -67,9 +67,10 @@ def test_every_file_is_in_a_table_or_unexplained_or_in_a_problem_or_bookkeeping(
         for parents, name in paths:
             path = write(lake, "/".join(["in", *parents, name])).joinpath("in", *parents, name)
             path.write_bytes(FILES[name][0])
-        found = discover([folder])
-        check_each_file_is_in_one_table_at_most(found)
-        assert not set(swallowed(lake, found))
+        folders = [str(path) for path in lake.rglob("*") if path.is_dir()]
+        for found in (discover([folder]), discover([folder], apart=folders), discover([folder], split=["*"])):
+            check_each_file_is_in_one_table_at_most(found)
+            assert not set(swallowed(lake, found))
 
 
 def check_each_file_is_in_one_table_at_most(found: Discovery) -> None:
@@ -236,14 +237,14 @@ def test_a_partition_that_cannot_be_listed_takes_the_table_out(
     assert problem.hint == "put it right, or leave it out with --exclude t"
 
 
-def test_parts_beside_a_partition_that_cannot_be_listed_are_no_table(
+def test_a_folder_beside_parts_that_cannot_be_listed_is_named_though_it_is_called_like_a_partition(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "t/part-0.parquet", "t/d=1/0.parquet", "ok.parquet")
     shut_folder(monkeypatch, tmp_path / "t/d=1")
     found = discover([str(tmp_path)])
-    assert [table.name for table in found.tables] == ["ok.parquet"]
-    assert [problem.where for problem in found.problems] == ["t"]
+    assert [(table.name, table.unexplained) for table in found.tables] == [("ok.parquet", ()), ("t", ("d=1/",))]
+    assert [(problem.where, problem.kind) for problem in found.problems] == [("t/d=1", "unreadable")]
 
 
 def test_a_folder_that_cannot_be_listed_is_named_and_the_rest_is_found(

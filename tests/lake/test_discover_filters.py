@@ -61,7 +61,9 @@ def test_an_excluded_table_inside_another_is_unexplained_there(lake: Path) -> No
 
 
 def test_a_problem_goes_with_what_is_excluded_and_stays_with_what_is_asked_for(lake: Path) -> None:
-    (lake / "hr/part-0.parquet").write_bytes(b"PAR1")
+    (lake / "hr/d=2").mkdir()
+    for name in ("hr/d=2/0.parquet", "hr/part-0.parquet"):
+        (lake / name).write_bytes(b"PAR1")
     assert [problem.where for problem in discover([str(lake)]).problems] == ["hr"]
     assert not discover([str(lake)], exclude=["hr"]).problems
     assert not discover([str(lake)], include=["sales/*"]).problems

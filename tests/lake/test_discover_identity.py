@@ -90,7 +90,7 @@ def test_one_physical_table_is_one_table(
             add(lake, table, f"x{number}")
         found = discover(spell(lake))
         assert [table.name for table in found.tables] == sorted(TABLES)
-        identities = [file.identity for table in found.tables for file in table.files]
+        identities = [file.version.identity for table in found.tables for file in table.files]
         assert len(identities) == len(set(identities))
         assert not found.overlaps
         for number, (_, table) in enumerate(aliases):

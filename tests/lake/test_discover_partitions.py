@@ -79,8 +79,9 @@ def test_a_name_without_column_and_value_is_no_partition(name: str) -> None:
         (["y=1/m=1/0.parquet", "m=1/y=1/0.parquet"], "different partition columns: m, y"),
         (["y=1/0.parquet", "Y=1/0.parquet"], "different partition columns"),
         (["y=1/y=2/0.parquet"], "a partition column stands twice in t/y=1/y=2"),
-        (["y=1/0.parquet", "part-0.parquet"], "data lies beside its partition folders (part-0.parquet)"),
-        (["y=1/0.parquet", "cities.parquet"], "data lies beside its partition folders (cities.parquet)"),
+        (["y=1/0.parquet", "y=2/0.parquet", "part-0.parquet"], "data lies beside its partition folders (part-0."),
+        (["y=1/0.parquet", "part-0.parquet", "_SUCCESS"], "data lies beside its partition folders (part-0.parquet)"),
+        (["y=1/0.parquet", "cities.parquet", "_SUCCESS"], "data lies beside its partition folders (cities.parquet)"),
         (["y=1/0.parquet", "y=1/extra/0.parquet"], "t/y=1/extra holds data and is no partition folder"),
         (["y=1/0.parquet", "y=2/_delta_log/0.json"], "t/y=2 is a Delta table"),
         (["y=1/0.parquet", "y=1/sub/.hoodie/x"], "t/y=1/sub is a Hudi table"),
@@ -92,6 +93,32 @@ def test_files_that_disagree_make_the_table_unreadable(tmp_path: Path, files: li
     found = discover([str(tmp_path)])
     assert [table.name for table in found.tables] == ["ok.parquet"]
     assert because in conflict(found, "t")
+
+
+@pytest.mark.parametrize("name", ["sales {}.parquet", "1-1000{}-1.parquet", "part-{}.parquet"])
+def test_one_stray_partition_folder_leaves_the_files_beside_it_what_they_are(tmp_path: Path, name: str) -> None:
+    files = [f"t/{name.format(number)}" for number in range(20)]
+    without = discover([str(write(tmp_path / "one", *files))])
+    found = discover([str(write(tmp_path / "two", *files, "t/a=b/x.parquet", "t/a=b/c=1/0.parquet"))])
+    assert not [problem for problem in found.problems if problem.needs_a_look]
+    tables = [(table.name, len(table.files)) for table in found.tables if "a=b" not in table.name]
+    assert tables == [(table.name, len(table.files)) for table in without.tables]
+    stray = [(table.name, len(table.files), table.files[0].partition) for table in found.tables if "a=b" in table.name]
+    assert stray == [("t/a=b/c=1", 1, ()), ("t/a=b/x.parquet", 1, ())]
+
+
+def test_files_beside_several_partition_folders_are_tables_of_their_own(tmp_path: Path) -> None:
+    found = discover([str(write(tmp_path, "t/y=1/0.parquet", "t/y=2/0.parquet", "t/cities.parquet"))])
+    assert [(table.name, len(table.files)) for table in found.tables] == [("t", 2), ("t/cities.parquet", 1)]
+    assert found.overlaps == {("t", "t/cities.parquet")}
+    (problem,) = found.problems
+    assert (problem.where, problem.kind) == ("t", "notice") and "cities.parquet" in problem.because
+
+
+def test_partition_folders_that_disagree_cost_the_files_beside_them_nothing(tmp_path: Path) -> None:
+    found = discover([str(write(tmp_path, "t/y=1/0.parquet", "t/x=2/0.parquet", "t/cities.parquet"))])
+    assert [table.name for table in found.tables] == ["t/cities.parquet"]
+    assert [problem.where for problem in found.problems if problem.needs_a_look] == ["t"]
 
 
 def test_what_is_no_data_in_partitions_is_unexplained(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from r2d2.errors import UserError
 from r2d2.lake.discover import discover
 from r2d2.lake.recognise import looks_like_a_part
 from r2d2.model.table import Discovery
+from r2d2.stores.local import version_of
 
 PARQUET = b"PAR1 and so on"
 UUID = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
@@ -74,7 +75,7 @@ def said(found: Discovery, where: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("name", PARTS)
 def test_files_named_as_writers_name_parts_make_their_folder_one_table(tmp_path: Path, name: str) -> None:
     (table,) = discover([str(write(tmp_path, f"sales/{name}"))]).tables
-    assert (table.name, table.source, table.location) == ("sales", "parquet", str(tmp_path / "sales"))
+    assert (table.name, table.format, table.location) == ("sales", "parquet", str(tmp_path / "sales"))
     assert [file.path for file in table.files] == [str(tmp_path / "sales" / name)]
 
 
@@ -115,6 +116,66 @@ def test_a_folder_table_given_by_the_user_is_one_table(tmp_path: Path) -> None:
     found = discover([str(tmp_path)], folder_tables=["t"])
     assert names(found) == ["t", "t/deeper/a.parquet", "u/north.parquet"]
     assert found.tables[0].unexplained == ("x.csv",)
+
+
+def test_a_split_folder_is_no_table_and_each_of_its_files_is_one(tmp_path: Path) -> None:
+    write(tmp_path, "t/part-0.parquet", "t/part-1.parquet", "t/d=1/0.parquet", "t/d=2/0.parquet", "u/part-0.parquet")
+    write(tmp_path, "t/_SUCCESS", "t/x.csv", content=b"")
+    found = discover([str(tmp_path)], split=["t"])
+    assert names(found) == ["t/d=1", "t/d=2", "t/part-0.parquet", "t/part-1.parquet", "u"]
+    assert not found.overlaps
+    assert [(problem.where, problem.because) for problem in found.problems] == [("t", "1 CSV file; not supported yet")]
+
+
+def test_the_root_itself_can_be_split(tmp_path: Path) -> None:
+    lake = write(tmp_path / "lake", "1.parquet", "2.parquet", "lake2/1.parquet", "lake2/2.parquet")
+    assert names(discover([str(lake)], split=["lake"])) == ["1.parquet", "2.parquet", "lake2"]
+    assert names(discover([str(lake)], split=["*"])) == ["1.parquet", "2.parquet", "lake2/1.parquet", "lake2/2.parquet"]
+
+
+def test_a_folder_cannot_be_split_and_one_table(tmp_path: Path) -> None:
+    write(tmp_path, "t/1.parquet", "u/1.parquet")
+    with pytest.raises(UserError, match="--split and --folder-table both match t"):
+        discover([str(tmp_path)], split=["t"], folder_tables=["*"])
+    assert names(discover([str(tmp_path)], split=["t"], folder_tables=["u"])) == ["t/1.parquet", "u"]
+
+
+def test_a_split_that_matches_nothing_is_named(tmp_path: Path) -> None:
+    (problem,) = discover([str(write(tmp_path, "t/1.parquet"))], split=["nothing"]).problems
+    assert (problem.kind, problem.because) == ("notice", "--split 'nothing' matched nothing")
+
+
+@pytest.mark.parametrize(
+    ("files", "by_names"),
+    [
+        (["1-17-1.parquet", "1-18-1.parquet"], True),
+        (["2024-01-01.parquet", "2024-01-02.parquet"], True),
+        (["part-0.parquet", "part-1.parquet"], False),
+        (["000000_0", "000001_0"], False),
+        (["1.parquet", "2.parquet", "_SUCCESS"], False),
+        (["1.parquet"], False),
+    ],
+)
+def test_names_that_only_writers_give_and_markers_settle_what_a_table_is(
+    tmp_path: Path, files: list[str], by_names: bool
+) -> None:
+    lake = write(tmp_path, *(f"t/{name}" for name in files))
+    (table,) = discover([str(lake)]).tables
+    assert (table.name, table.by_names) == ("t", by_names)
+    apart = discover([str(lake)], apart=[str(tmp_path / "t")])
+    assert names(apart) == ([f"t/{name}" for name in files] if by_names else ["t"])
+
+
+def test_what_lay_in_a_folder_that_is_no_table_is_accounted_for(tmp_path: Path) -> None:
+    write(tmp_path, "t/1.parquet", "t/2.parquet", "t/sub/part-0.parquet")
+    write(tmp_path, "t/x.csv", "t/odd", content=b"-")
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    found = discover([str(tmp_path)], apart=[str(tmp_path / "t")])
+    assert names(found) == ["t/1.parquet", "t/2.parquet", "t/sub"]
+    assert [table.aliases for table in found.tables] == [("link/1.parquet",), ("link/2.parquet",), ("link/sub",)]
+    assert not found.overlaps and not any(table.unexplained for table in found.tables)
+    said = {" ".join(problem.because.split(" ")[:2]) for problem in found.problems}
+    assert said == {"1 CSV", "1 other", "2 files"}
 
 
 def test_parts_beside_other_names_are_one_table_and_the_others_their_own(tmp_path: Path) -> None:
@@ -236,11 +297,8 @@ def test_size_time_and_identity_are_the_file_systems(tmp_path: Path) -> None:
     (table,) = discover([str(write(tmp_path, "a.parquet"))]).tables
     stat = (tmp_path / "a.parquet").stat()
     (file,) = table.files
-    assert (file.size_bytes, file.modified_ns, file.identity) == (
-        stat.st_size,
-        stat.st_mtime_ns,
-        (stat.st_dev, stat.st_ino),
-    )
+    assert (file.size_bytes, file.modified_ns) == (stat.st_size, stat.st_mtime_ns)
+    assert file.version == version_of(stat, 0)
 
 
 def test_an_unsupported_table_inside_a_table_is_unexplained_there(tmp_path: Path) -> None:

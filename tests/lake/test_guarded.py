@@ -17,6 +17,8 @@ from r2d2.errors import TableError
 from r2d2.lake import guarded
 from r2d2.lake.guarded import Outcome, guarded_map
 
+pytestmark = pytest.mark.slow
+
 DEEDS = ("fine", "refuse", "abort", "kill", "exit", "hang", "bloat", "bug")
 
 

@@ -10,18 +10,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.engine.tasks import run_tasks
+from r2d2.engine.run.tasks import run_tasks
+from r2d2.formats.merge import FilesProfile, merge_files
+from r2d2.formats.parquet.footer import read_footer
 from r2d2.lake import read_metadata as module
-from r2d2.lake.merge import FilesProfile, merge_files
-from r2d2.lake.parquet import read_footer
 from r2d2.lake.read_metadata import read_metadata
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import Token
 from r2d2.model.table import DataFile, Problem, Table
+from r2d2.model.versions import FileVersion
 
 
 def table_at(folder: Path) -> Table:
-    files = [DataFile(str(path), path.stat().st_size, 0, (1, n)) for n, path in enumerate(sorted(folder.iterdir()))]
+    files = [
+        DataFile(str(path), path.stat().st_size, 0, FileVersion(str(n), ""))
+        for n, path in enumerate(sorted(folder.iterdir()))
+    ]
     return Table(folder.name, "parquet", str(folder), tuple(files))
 
 
@@ -56,7 +60,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
 
 
 def read(spark: Any, tables: list[Table]) -> tuple[dict[str, FilesProfile], list[Problem]]:
-    return read_metadata(tables, run_tasks=partial(run_tasks, spark), timeout_seconds=30)
+    found = read_metadata(tables, run_tasks=partial(run_tasks, spark), timeout_seconds=30)
+    assert not found.apart
+    return found.merged, found.problems
 
 
 def said(profile: FilesProfile) -> dict[Token, tuple[str, ColumnStats]]:

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.errors import TableError
-from r2d2.lake.merge import ColumnProfile, FileRows, FilesProfile
+from r2d2.formats.merge import ColumnProfile, FileRows, FilesProfile
 from r2d2.lake.table_profile import partition_type, partition_value, table_profile
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Token
 from r2d2.model.table import DataFile, Table
+from r2d2.model.versions import FileVersion
 
 Partition = tuple[tuple[str, str | None], ...]
 
@@ -25,11 +26,11 @@ def profile_of(
     """The profile of a table with a file for each of these partitions."""
     rows = rows or [1] * len(partitions)
     paths = [f"/lake/t/{number}.parquet" for number in range(len(partitions))]
-    files = tuple(DataFile(path, 100, 0, (1, n), partitions[n]) for n, path in enumerate(paths))
+    files = tuple(DataFile(path, 100, 0, FileVersion(str(n), ""), partitions[n]) for n, path in enumerate(paths))
     read = tuple(FileRows(path, ((count, 50),)) for path, count in zip(paths, rows, strict=True))
     in_files = {token: ColumnProfile("int64", "0.parquet", ColumnStats(nulls=0)) for token in columns}
     table, profile = table_profile(Table("t", "parquet", "/lake/t", files), FilesProfile(read, in_files), **options)
-    assert [file.row_groups for file in table.files] == [file.row_groups for file in read]
+    assert [file.parts for file in table.files] == [file.parts for file in read]
     assert (profile.table, profile.rows, profile.size_bytes) == ("t", sum(rows), 100 * len(rows))
     assert list(profile.schema.columns) == sorted(profile.schema.columns)
     return profile

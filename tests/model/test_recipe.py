@@ -17,10 +17,10 @@ from r2d2.model import recipe as recipes
 from r2d2.model.literal import KINDS, Literal, from_text, order, to_text
 from r2d2.model.native import native, settled
 from r2d2.model.predicate import And, Between, Compare, IsNull, Not, OneOf, Or, keeps, wrong_with
-from r2d2.model.recipe import ChosenRows, OutputColumn, Recipe
+from r2d2.model.recipe import ChosenRows, OutputColumn, Recipe, SortKey
 from r2d2.model.schema import Column
-from tests.random_predicates import CONSTANTS, NUMBERS
-from tests.random_predicates import predicates as trees
+from tests.support.random_predicates import CONSTANTS, NUMBERS
+from tests.support.random_predicates import predicates as trees
 
 TOKENS = st.lists(st.text(max_size=5), min_size=1, max_size=3).map(tuple)
 KINDS_OF = {("a",): "number", ("b", "c d"): "string", ("ü.",): "timestamp", ("x",): "bool", ("l",): "list"}
@@ -42,10 +42,13 @@ LITERALS = st.sampled_from(KINDS).flatmap(lambda kind: VALUES[kind].map(lambda v
 def any_recipe(draw: st.DrawFn) -> Recipe:
     tokens = draw(st.lists(TOKENS, min_size=1, max_size=4, unique=True))
     columns = tuple(OutputColumn(Column(token, draw(st.text(max_size=9))), draw(TOKENS)) for token in tokens)
+    keys = st.builds(SortKey, st.sampled_from(tokens), st.booleans(), st.booleans())
+    sorted_by = st.none() | st.lists(keys, max_size=3, unique_by=lambda key: key.column).map(tuple)
+    order: Any = {"order": draw(sorted_by), "lost_order": draw(st.text(max_size=9))}
     if draw(st.booleans()):
         chosen = st.builds(ChosenRows, st.text(), st.integers(0, 99), st.binary())
-        return Recipe(columns, rows=tuple(draw(st.lists(chosen, max_size=3))))
-    return Recipe(columns, draw(st.none() | trees(KINDS_OF)), draw(st.booleans()))
+        return Recipe(columns, rows=tuple(draw(st.lists(chosen, max_size=3))), **order)
+    return Recipe(columns, draw(st.none() | trees(KINDS_OF)), draw(st.booleans()), **order)
 
 
 @settings(max_examples=300)
@@ -168,6 +171,13 @@ def test_wrong_columns_and_types_are_named() -> None:
         '{"columns": [{"column": ["a"], "type": "int64"}], "where": {"not": {"or": []}}, "rows": []}',
         '{"columns": [{"column": ["a"], "type": "int64"}], "rows": [{"file": "x", "count": 1, "bitmap": "%%%"}]}',
         '{"columns": [{"column": ["a"], "type": "int64"}], "distinct": "yes"}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "order": {}}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "order": ["a"]}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "order": [{"column": ["b"]}]}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "order": [{"column": ["a"]}, {"column": ["a"]}]}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "order": [{"column": ["a"], "descending": "no"}]}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "order": [{"column": ["a"], "sql": "rand()"}]}',
+        '{"columns": [{"column": ["a"], "type": "int64"}], "lost_order": 1}',
         '{"format": 2, "columns": [{"column": ["a"], "type": "int64"}]}',
         '{"python": "import os", "columns": [{"column": ["a"], "type": "int64"}]}',
         '{"columns": [{"column": ["a"], "type": "int64"}], "where": ' + '{"not": ' * 60 + '{"or": []}' + "}" * 61,

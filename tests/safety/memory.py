@@ -11,13 +11,14 @@ import errno
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
 
+from r2d2.safety.errors import Busy
 from r2d2.safety.files import FILE, FOLDER, Stat
-from r2d2.safety.refused import Busy
+from r2d2.safety.posix_versions import posix_version
 
 
 @dataclass
@@ -69,7 +70,8 @@ class MemoryFiles:
         if self.names_of is None:
             self.names_of = Counter(inode for other in self.nodes.values() for inode in other.entries.values())
         links = self.names_of[node.inode] if node.kind == FILE else 1
-        return Stat(node.kind, len(node.content), node.modified_ns, node.changed_ns, node.inode, 7, links)
+        version = posix_version(7, node.inode, len(node.content), node.modified_ns, node.changed_ns)
+        return Stat(node.kind, len(node.content), version, max(node.modified_ns, node.changed_ns), "7", links)
 
     def names(self, path: str) -> list[str]:
         return sorted(self._folder(path).entries)
@@ -113,9 +115,10 @@ class MemoryFiles:
             raise error(errno.EEXIST, path)
         self._change(((folder.inode, name, self._new(FOLDER).inode),))
 
-    def open_as(self, path: str, like: str) -> None:
-        """There is nobody else here; but both must be there."""
-        self._node(path), self._node(like)
+    def open_as(self, path: str, like: Sequence[str]) -> None:
+        """There is nobody else here; but all must be there."""
+        for one in (path, *like):
+            self._node(one)
 
     def move(self, source: str, target: str) -> None:
         node = self._node(source)
@@ -172,6 +175,12 @@ class MemoryFiles:
         modified = node.modified_ns
         self._write(node, content)
         node.modified_ns = modified
+
+    def rot(self, path: str, content: bytes) -> None:
+        """Other bytes, as a failing disk leaves them: no time tells."""
+        node = self._file(path)
+        node.content = content
+        node.durable, node.versions = (content, node.modified_ns), []
 
     def hard_link(self, path: str, new_path: str) -> None:
         """A second name of a file."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from r2d2.errors import R2D2Error, TableError
 from r2d2.safety.plan import Content
-from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuild, Verify
+from r2d2.safety.ports import Compare, Comparison, Placed, Rebuild, Verify
 
 Rows = tuple[tuple[str, ...], "Counter[tuple[Any, ...]]"]  # schema and bag
 
@@ -54,11 +54,11 @@ class Rebuilder:
         self.rebuilt = 0
 
     def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
-        return [_tried(self.verify, recipe=one.recipe, parent=one.parent, child=one.child) for one in asked]
+        return [_tried(self.verify, recipe=one.recipe, parents=one.parents, child=one.child) for one in asked]
 
     def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
         return [
-            _tried(self.rebuild, recipe=one.recipe, parent=one.parent, into=one.into, one_file=one.one_file)
+            _tried(self.rebuild, recipe=one.recipe, parents=one.parents, into=one.into, one_file=one.one_file)
             for one in asked
         ]
 
@@ -68,12 +68,14 @@ class Rebuilder:
     def measure_many(self, tables: Sequence[Placed]) -> list[Content | R2D2Error]:
         return [_tried(self.measure, table) for table in tables]
 
-    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
-        made, there = run(recipe, self.rows(parent)), self.rows(child)
+    def verify(self, *, recipe: Mapping[str, Any], parents: Sequence[Placed], child: Placed) -> Comparison:
+        made, there = run(recipe, self.rows_of(parents)), self.rows(child)
         return Comparison("" if made == there else "rows or columns differ", content_of(there))
 
-    def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
-        schema, bag = run(recipe, self.rows(parent))
+    def rebuild(
+        self, *, recipe: Mapping[str, Any], parents: Sequence[Placed], into: str, one_file: bool
+    ) -> tuple[str, ...]:
+        schema, bag = run(recipe, self.rows_of(parents))
         rows = sorted(bag.elements(), key=repr)
         self.rebuilt += 1
         if one_file:
@@ -91,6 +93,12 @@ class Rebuilder:
 
     def measure(self, table: Placed) -> Content:
         return content_of(self.rows(table))
+
+    def rows_of(self, tables: Sequence[Placed]) -> Rows:
+        """All rows of some tables of one schema."""
+        schemas, bags = zip(*map(self.rows, tables), strict=True)
+        assert len(set(schemas)) == 1
+        return schemas[0], sum(bags, Counter())
 
     def rows(self, table: Placed) -> Rows:
         schema: tuple[str, ...] = ()

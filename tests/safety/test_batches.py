@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r2d2.errors import R2D2Error, TableError
+from r2d2.errors import EngineEnded, R2D2Error, TableError
 from r2d2.safety.batches import batches
 from r2d2.safety.drill import drill
+from r2d2.safety.errors import DiskError, Refused
 from r2d2.safety.operations import MoveAside, VerifyAside, explain, operations
 from r2d2.safety.plan import Content, Entry, FileSeen, TableSeen
-from r2d2.safety.refused import DiskError, Refused
+from r2d2.safety.posix_versions import posix_version
 from r2d2.safety.registry import State
 from tests.safety.hooked import Hooked, act_at, count, kill_at
 from tests.safety.tally import TALLY
@@ -40,9 +41,9 @@ def two_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def entry(child_bytes: int, parent: int, parent_bytes: int) -> Entry:
     def table(name: str, size: int) -> TableSeen:
-        return TableSeen(name, name, False, (FileSeen("", size, 0, 0, "0" * 64, True),))
+        return TableSeen(name, name, False, (FileSeen("", size, posix_version(0, 0, size, 0, 0), "0" * 64, True),))
 
-    return Entry(table("child", child_bytes), table(f"parent{parent}", parent_bytes), {}, "", Content(1, 1, "x"))
+    return Entry(table("child", child_bytes), (table(f"parent{parent}", parent_bytes),), {}, "", Content(1, 1, "x"))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=30), st.integers(1, 5), st.integers(1, 40))
@@ -51,12 +52,12 @@ def test_batches_keep_the_order_and_hold_so_many_tables_and_bytes(sizes: Any, mo
     made = list(batches(entries, entry_of=lambda one: one, most_tables=most, most_bytes=most_bytes))
     assert [one for batch in made for one in batch] == entries
     for batch in made:
-        parents = {one.parent.location for one in batch}
+        parents = {one.parents[0].location for one in batch}
         assert 1 <= len(batch) <= most
         assert len(batch) == 1 or sum(one.child.size_bytes for one in batch) + 5 * len(parents) <= most_bytes
     for one, other in pairwise(made):  # none is cut without need
         joined = [*one, other[0]]
-        size = sum(x.child.size_bytes for x in joined) + 5 * len({x.parent.location for x in joined})
+        size = sum(x.child.size_bytes for x in joined) + 5 * len({x.parents[0].location for x in joined})
         assert len(joined) > most or size > most_bytes
 
 
@@ -70,6 +71,7 @@ def test_a_plan_is_told_batch_by_batch() -> None:
     assert "'b/copy' from 'other'" in told[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_at_a_time")
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_a_kill_at_any_call_between_and_within_batches_loses_nothing(scenario: Scenario) -> None:
@@ -86,6 +88,7 @@ def test_a_kill_at_any_call_between_and_within_batches_loses_nothing(scenario: S
         assert {where[child] for child in ALL} <= scenario.allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["child", "parent", "file"])
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
 def test_a_race_on_one_table_of_a_batch_commits_nothing_that_changed(writer: Callable[..., None], target: str) -> None:
@@ -117,11 +120,11 @@ def test_a_race_on_one_table_of_a_batch_commits_nothing_that_changed(writer: Cal
     assert committed["b/copy"] > max(committed["a/small" if target != "file" else "flat.rows"] - 1, 0)
 
 
-def refusing(world: World, name: str) -> None:
+def refusing(world: World, name: str, kind: type[R2D2Error] = TableError) -> None:
     """The question about many tables fails as a whole."""
 
     def broken(asked: Any) -> Any:
-        raise TableError("the cluster is gone")
+        raise kind("the cluster is gone")
 
     setattr(world.rebuilder, name, broken)
 
@@ -154,6 +157,33 @@ def test_a_restore_that_fails_as_a_whole_leaves_all_as_they_were(name: str) -> N
     with pytest.raises(TableError, match="cluster"):
         world.restore(tables=["a/small"])
     assert check_all_comes_back(whole.with_files(world.files))["a/small"] == "recipe"
+
+
+@pytest.mark.parametrize("name", ["verify_many", "rebuild_many", "measure_many", "compare_many"])
+def test_a_spark_that_ends_stops_the_run_and_says_nothing_of_any_table(name: str) -> None:
+    world = memory_world()
+    whole = world.rebuilder
+    if name == "verify_many":
+        refusing(world, name, EngineEnded)
+        with pytest.raises(EngineEnded):
+            world.apply()
+        assert {table: world.rows_at(table) for table in ALL} == {table: world.original[table] for table in ALL}
+        assert set(check_all_comes_back(world).values()) == {"lake"}
+        return
+    world.apply()
+    assert all(one.is_exact for one in world.drill())
+    refusing(world, name, EngineEnded)
+    with pytest.raises(EngineEnded):
+        world.drill()
+    with world.lake() as lake:
+        assert all(slot.is_drilled and len(slot.drills) == 1 for slot in lake.registry.active)
+    assert all(one.is_purged for one in world.purge())
+    if name != "compare_many":
+        with pytest.raises(EngineEnded):
+            world.restore()
+    world.rebuilder = type(whole)(world.files)
+    found = check_all_comes_back(world)
+    assert {found[table] for table in ALL} == {"recipe"}
 
 
 def test_one_table_of_a_batch_that_differs_goes_back_and_the_others_go() -> None:

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from r2d2.safety.doctor import BAD, NOTE, doctor
-from r2d2.safety.lake import read_registry
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.errors import DiskError
+from r2d2.safety.locked_lake import read_registry
 from r2d2.safety.paths import join
-from r2d2.safety.refused import DiskError
+from r2d2.safety.quarantine import in_quarantine
 from tests.safety.hooked import Hooked
 from tests.safety.tally import TALLY
 from tests.safety.world import CHILDREN, World, memory_world, posix_world
@@ -56,13 +56,17 @@ def flip_on_disk(world: World, path: str, place: int, bit: int) -> None:
 def flip_in_memory(world: World, path: str, place: int, bit: int) -> None:
     content = bytearray(b"".join(world.files.chunks(path)))
     content[place] ^= 1 << bit
-    (world.files.scribble if bit % 2 else world.files.put)(path, bytes(content))  # under its old time, or a new one
+    # under its old time, or a new one, or by a failing disk, so that no time tells
+    (world.files.scribble, world.files.put, world.files.rot)[bit % 3](path, bytes(content))
 
 
 def flip(world: World, chance: random.Random, how: Callable[[World, str, int, int], None]) -> tuple[str, bool]:
     """Flip a bit of a parent, or of a table in quarantine: whose it was, and which of the two."""
     slots = read_registry(world.files).active
-    parents = {join(e.parent.location, f.path): e.parent.name for e in world.plan.entries for f in e.parent.files}
+    parents = {
+        join(parent.location, f.path): parent.name
+        for e in world.plan.entries for parent in e.parents for f in parent.files
+    }  # fmt: skip
     aside = {join(in_quarantine(s.slot), f.path): s.entry.child.name for s in slots for f in s.entry.child.files}
     in_parent = chance.random() < 0.5
     owners = parents if in_parent else aside

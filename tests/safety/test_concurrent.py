@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from r2d2.safety.doctor import doctor
-from r2d2.safety.lake import hold, make_folders
+from r2d2.safety.errors import Busy, Refused
+from r2d2.safety.locked_lake import hold, make_folders
 from r2d2.safety.paths import LOCK, SAFETY
 from r2d2.safety.posix import PosixFiles
-from r2d2.safety.refused import Busy, Refused
 from r2d2.safety.status import status
 from tests.safety.hooked import Hooked
 from tests.safety.world import check_all_comes_back, posix_world
@@ -57,7 +57,7 @@ def test_two_plans_that_delete_each_other_s_parent_never_both_succeed(fast_folde
     for number in range(5):
         world = posix_world(fast_folder / str(number) / "lake", ["b/copy"])
         entry = world.plan.entries[0]
-        mirror = replace(entry, child=entry.parent, parent=entry.child)
+        mirror = replace(entry, child=entry.parents[0], parents=(entry.child,))
         other = seal(replace(world.plan, plan_id="mirror", entries=(mirror,)))
         codes = exit_codes([in_a_process(world.apply), in_a_process(lambda: world.apply(plan=other))])  # noqa: B023
         assert codes[0] == 0 and codes[1] in (10, 11), codes

@@ -12,17 +12,17 @@ import pytest
 from r2d2.errors import R2D2Error
 from r2d2.safety.doctor import BAD, NOTE, doctor
 from r2d2.safety.drill import drill
+from r2d2.safety.errors import Changed, Refused
 from r2d2.safety.files import Files
-from r2d2.safety.lake import hold
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.locked_lake import hold
 from r2d2.safety.paths import JOURNAL, QUARANTINE, SAFETY, WORK
-from r2d2.safety.rebuilder import Comparison
+from r2d2.safety.ports import Comparison
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.records import PurgeIntended
 from r2d2.safety.recovery import open_lake
-from r2d2.safety.refused import Changed, Refused
 from r2d2.safety.registry import State
+from r2d2.safety.snapshots import below, see_table
 from r2d2.safety.status import status
-from r2d2.safety.tables import below, see_table
 from tests.safety.hooked import Hooked, Killed
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
@@ -106,7 +106,7 @@ def test_a_parent_that_is_not_what_it_was_is_read_once_for_all_its_children() ->
         reads[given[0]] += name == "chunks"
 
     bad = {finding.table for finding in doctor(Hooked(world.files, before)) if finding.severity == BAD}
-    assert bad == {entry.child.name for entry in world.plan.entries if entry.parent.location == "big"}
+    assert bad == {entry.child.name for entry in world.plan.entries if entry.parents[0].location == "big"}
     assert len(bad) > 1 and reads["big/part-1.rows"] == 1
 
 
@@ -114,7 +114,7 @@ def test_a_parent_of_several_children_is_read_once_by_purge_and_once_by_doctor()
     world = memory_world()
     world.apply()
     world.drill()
-    assert [entry.parent.location for entry in world.plan.entries].count("big") > 1
+    assert [entry.parents[0].location for entry in world.plan.entries].count("big") > 1
     for act in (lambda files: doctor(files), lambda files: world.purge(files)):
         reads: Counter[str] = Counter()
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from r2d2.errors import R2D2Error, TableError
-from r2d2.safety.check_tables import objections
 from r2d2.safety.doctor import BAD, doctor
+from r2d2.safety.errors import DiskError
 from r2d2.safety.paths import JOURNAL, QUARANTINE, WORK
+from r2d2.safety.preflight import objections
 from r2d2.safety.recovery import open_lake
-from r2d2.safety.refused import DiskError
 from r2d2.safety.registry import Registry
 from r2d2.safety.status import status
 from tests.safety.hooked import Hooked, Killed, count, fail_at, kill_at
@@ -36,6 +36,7 @@ def failing(scenario: Scenario, world: World, files: Any) -> None:
         return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_errno_at_every_call_loses_nothing(scenario: Scenario, child: str) -> None:
@@ -51,6 +52,7 @@ def test_every_errno_at_every_call_loses_nothing(scenario: Scenario, child: str)
             assert where[child] in scenario.allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_a_disk_that_stays_full_loses_nothing(scenario: Scenario) -> None:
     prepared = scenario.prepare(memory_world())
@@ -174,6 +176,7 @@ def test_a_full_disk_is_everybody_s_and_stops_the_run(code: int) -> None:
         world.drill(full)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_errno_at_every_call_of_a_recovery_loses_nothing(scenario: Scenario) -> None:
     prepared = scenario.prepare(memory_world())

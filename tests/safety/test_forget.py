@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from r2d2.safety.doctor import BAD, doctor
+from r2d2.safety.errors import DiskError, Refused
 from r2d2.safety.forget import forget
-from r2d2.safety.moving import in_quarantine
 from r2d2.safety.paths import QUARANTINE
-from r2d2.safety.refused import DiskError, Refused
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import State
 from r2d2.safety.status import status
 from tests.safety.hooked import Hooked, Killed, count, kill_at

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from r2d2.safety import codec
+from r2d2.safety.errors import JournalDamaged, JournalStopped
 from r2d2.safety.journal import line_of, read_journal
-from r2d2.safety.lake import hold
+from r2d2.safety.locked_lake import hold
 from r2d2.safety.paths import JOURNAL, why_unsafe
 from r2d2.safety.records import (
+    FORMAT,
     Committed,
     CommitWithdrawn,
     Drilled,
@@ -30,7 +32,6 @@ from r2d2.safety.records import (
     encode_record,
 )
 from r2d2.safety.recovery import undo_move
-from r2d2.safety.refused import JournalDamaged, JournalStopped
 from r2d2.safety.registry import Registry, State
 from tests.safety.hooked import Killed, count, fail_at, kill_at
 from tests.safety.world import World, memory_world
@@ -114,8 +115,8 @@ def test_a_damaged_journal_stops_every_command_and_touches_nothing(used: World) 
 def test_another_format_is_not_guessed_at() -> None:
     world = memory_world()
     world.recover()
-    line, _ = line_of(Opened(2, 0), 0, 0)
-    with pytest.raises(JournalDamaged, match="format 2"):
+    line, _ = line_of(Opened(FORMAT + 1, 0), 0, 0)
+    with pytest.raises(JournalDamaged, match=f"format {FORMAT + 1}"):
         with_journal(world, line).recover()
 
 

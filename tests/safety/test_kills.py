@@ -53,6 +53,7 @@ def killed(scenario: Scenario, world: World, number: int, torn: float | None = N
     return world
 
 
+@pytest.mark.slow
 @by_name
 def test_a_kill_at_any_call_loses_nothing(scenario: Scenario, prepared: dict[str, World]) -> None:
     calls = calls_of(scenario, prepared[scenario.name].fork())
@@ -136,6 +137,7 @@ def test_a_kill_of_a_command_on_real_parquet_files_loses_nothing(scenario: Scena
         shutil.rmtree(fast_folder / "one")
 
 
+@pytest.mark.slow
 @by_name
 def test_a_process_that_is_really_killed_loses_nothing(scenario: Scenario, fast_folder: Path) -> None:
     calls = calls_of(scenario, scenario.prepare(posix_world(fast_folder / "count" / "lake")))

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.safety import codec
-from r2d2.safety.guards import Places, refuse_overlapping
+from r2d2.safety.errors import Refused
+from r2d2.safety.guards import LARGE_SHARE, LakeSize, Places, number_to_type, refuse_overlapping
 from r2d2.safety.operations import CheckPlan, CheckTables, Commit, MoveAside, UsePlan, VerifyAside, explain, operations
 from r2d2.safety.paths import SAFETY, check_path, overlaps, why_unsafe
 from r2d2.safety.plan import parse_plan, plan_bytes, read_plan, recipe_digest, seal, write_plan
-from r2d2.safety.refused import Refused
-from r2d2.safety.tables import below, see_table
+from r2d2.safety.snapshots import below, see_table
 from tests.safety.world import memory_world, posix_world
 
 
@@ -77,7 +77,7 @@ def test_every_edit_that_was_sealed_again_is_refused_or_rolled_back() -> None:
     entry = codec.encode(prepared.plan.entries[0])
     tried = 0
     for edited in edits(entry):
-        if edited.get("child", {}).get("name") != "a/small" or edited.get("parent", {}).get("name") != "big":
+        if edited.get("child", {}).get("name") != "a/small" or _names(edited.get("parents")) - {"big"}:
             continue  # a name is only for people
         try:
             changed = codec.decode(type(prepared.plan.entries[0]), edited)
@@ -98,12 +98,17 @@ def test_every_edit_that_was_sealed_again_is_refused_or_rolled_back() -> None:
     assert tried > 100
 
 
+def _names(tables: Any) -> set[Any]:
+    return {table.get("name") for table in tables if isinstance(table, dict)} if isinstance(tables, list) else set()
+
+
 def _same_but_for_order(one: Any, two: Any) -> bool:
     def plain(entry: Any) -> Any:
-        child, parent = entry.child, entry.parent
+        child, parents = entry.child, entry.parents
         return (
-            sorted(map(repr, child.files)), child.location, sorted(map(repr, parent.files)), parent.location,
-            entry.recipe, entry.recipe_sha256, entry.expected, child.is_folder, parent.is_folder,
+            sorted(map(repr, child.files)), child.location, child.is_folder,
+            [(sorted(map(repr, parent.files)), parent.location, parent.is_folder) for parent in parents],
+            entry.recipe, entry.recipe_sha256, entry.expected, entry.column_mapping,
         )  # fmt: skip
 
     return bool(plain(one) == plain(two))
@@ -199,6 +204,7 @@ def test_2000_hostile_names_lead_nowhere() -> None:
     assert refused > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["location", "file"])
 def test_2000_hostile_names_in_plans_touch_nothing(where: str) -> None:
     world = memory_world(["a/small"])
@@ -289,3 +295,24 @@ def test_what_was_sealed_and_cannot_be_is_refused_all_the_same() -> None:
 def test_a_list_is_a_list() -> None:
     with pytest.raises(codec.Malformed, match="is no list"):
         codec.decode(type(memory_world().plan), {**codec.encode(memory_world().plan), "entries": {}})
+
+
+@given(*[st.integers(0, 40)] * 2, *[st.integers(0, 4000)] * 2)
+def test_a_share_is_large_if_it_is_one_of_the_lake_as_stated_or_of_the_lake_as_counted(
+    stated: int, counted: int, stated_bytes: int, counted_bytes: int
+) -> None:
+    plan = replace(memory_world().plan, lake_tables=stated, lake_bytes=stated_bytes)
+    number, size = len(plan.entries), plan.size_bytes
+    tables = any(number > LARGE_SHARE * of for of in (stated, counted))
+    large = tables or any(size > LARGE_SHARE * of for of in (stated_bytes, counted_bytes))
+    assert number_to_type(plan, LakeSize(counted, counted_bytes)) == (number if large else None)
+
+
+def test_a_plan_can_be_read_by_its_owner_only_whatever_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    mask = os.umask(0)
+    try:
+        write_plan(memory_world().plan, str(path))
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o600  # recipes and bounds are values

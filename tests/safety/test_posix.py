@@ -14,14 +14,14 @@ import pytest
 
 from r2d2.safety import posix
 from r2d2.safety.doctor import doctor
+from r2d2.safety.errors import Refused
 from r2d2.safety.files import refuse_remote
-from r2d2.safety.lake import posix_files
-from r2d2.safety.moving import in_quarantine, in_work, scrap
+from r2d2.safety.locked_lake import posix_files
 from r2d2.safety.paths import QUARANTINE, SAFETY, WORK, slot_of
 from r2d2.safety.posix import PosixFiles, rename_new_by_kernel, rename_new_by_link
-from r2d2.safety.refused import Refused
+from r2d2.safety.quarantine import in_quarantine, in_work, scrap
+from r2d2.safety.snapshots import see_table
 from r2d2.safety.status import status
-from r2d2.safety.tables import see_table
 from tests.safety.hooked import Killed
 from tests.safety.world import check_all_comes_back, check_recovered, posix_world
 
@@ -141,9 +141,13 @@ def refusing(verify_many: Any) -> Any:
 
 def test_quarantine_is_for_nobody_else(fast_folder: Path) -> None:
     world = posix_world(fast_folder / "lake")
-    world.apply()
-    world.drill()
-    for path in (QUARANTINE, WORK):
+    mask = os.umask(0)
+    try:
+        world.apply()
+        world.drill()
+    finally:
+        os.umask(mask)
+    for path in (SAFETY, QUARANTINE, WORK):  # the journal holds values, too
         assert os.stat(os.path.join(world.files.root, path)).st_mode & 0o777 == 0o700
     world.purge()
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from r2d2.errors import R2D2Error
-from r2d2.safety.moving import in_quarantine, move_durably
+from r2d2.safety.errors import JournalDamaged
 from r2d2.safety.paths import JOURNAL, QUARANTINE, SAFETY, WORK
-from r2d2.safety.refused import JournalDamaged
-from r2d2.safety.tables import below
+from r2d2.safety.quarantine import in_quarantine, move_durably
+from r2d2.safety.snapshots import below
 from tests.safety.hooked import Killed, count, kill_at
 from tests.safety.memory import Change, MemoryFiles
 from tests.safety.tally import TALLY
@@ -121,6 +121,7 @@ class Forgetful(MemoryFiles):
             super().sync(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what, forgets, scenarios",
     [

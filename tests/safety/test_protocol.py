@@ -9,7 +9,7 @@ import pytest
 
 from r2d2.safety.apply import Approval, apply
 from r2d2.safety.operations import explain
-from tests.safety.world import CHILDREN, SCENARIOS, World, check_all_comes_back, memory_world, posix_world
+from tests.safety.world import CHILDREN, SCENARIOS, SIZE, World, check_all_comes_back, memory_world, posix_world
 
 
 @pytest.fixture(params=["parquet", "memory"])
@@ -41,6 +41,7 @@ def test_progress_gets_the_operations_that_explain_tells_of(world: World) -> Non
             world.plan,
             rebuilder=world.rebuilder,
             approval=Approval("Ann", typed=3),
+            count_lake=lambda: SIZE,
             progress=lambda operation: seen.append(operation.explain()),
         )
     assert tuple(seen) == explain(world.plan)

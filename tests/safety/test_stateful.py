@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from r2d2.errors import R2D2Error
 from r2d2.safety.doctor import doctor
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import State
+from r2d2.safety.snapshots import below, placed
 from r2d2.safety.status import status
-from r2d2.safety.tables import below, placed
 from tests.safety.hooked import Killed, kill_at
 from tests.safety.memory import MemoryFiles
 from tests.safety.rebuilders import content_of
@@ -149,7 +149,7 @@ class Stories(RuleBasedStateMachine):
     def nothing_pinned_was_deleted_by_us(self) -> None:
         with self.world.lake() as lake:
             active = lake.registry.active
-        pinned = {slot.entry.parent.location for slot in active}
+        pinned = {parent.location for slot in active for parent in slot.entry.parents}
         assert not pinned & {slot.entry.child.location for slot in active}
         assert all(finding.because for finding in doctor(self.world.files))
         assert len(status(self.world.files).pins) == len(pinned)
@@ -171,7 +171,7 @@ class Stories(RuleBasedStateMachine):
 
 
 def _at(files: MemoryFiles, name: str, paths: tuple[str, ...]) -> Any:
-    from r2d2.safety.rebuilder import Placed
+    from r2d2.safety.ports import Placed
 
     return Placed(f"{files.root}/{name}", tuple(path for path in paths if not path.endswith("_SUCCESS")))
 

@@ -12,20 +12,21 @@ from typing import Any
 from r2d2.safety.apply import Applied, Approval, apply
 from r2d2.safety.doctor import BAD, doctor
 from r2d2.safety.drill import Drill, drill
-from r2d2.safety.lake import Clock, Lake
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.guards import LakeSize
+from r2d2.safety.locked_lake import Clock, Lake
 from r2d2.safety.paths import WORK
-from r2d2.safety.plan import Entry, Plan, recipe_digest, seal
+from r2d2.safety.plan import VERSION, Entry, Plan, recipe_digest, seal
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.purge import Purge, purge
-from r2d2.safety.rebuilder import Placed
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.recovery import open_lake
 from r2d2.safety.registry import State
 from r2d2.safety.restore import Restore, restore
-from r2d2.safety.tables import placed, see_table
+from r2d2.safety.snapshots import placed, see_table
 from tests.safety.memory import Change, MemoryFiles, Node
 from tests.safety.rebuilders import Rebuilder, Rows, content_of
 
+SIZE = LakeSize(tables=6, size_bytes=10**6)
 MONTH = 31 * 24 * 3600.0
 
 SCHEMA = ("id", "name", "n")
@@ -66,7 +67,7 @@ class World:
         plan = plan or self.plan
         approval = approval or Approval("Ann", typed=len(plan.entries))
         with self.lake(files) as lake:
-            return apply(lake, plan, rebuilder=self.rebuilder, approval=approval)
+            return apply(lake, plan, rebuilder=self.rebuilder, approval=approval, count_lake=lambda: SIZE)
 
     def drill(self, files: Any = None) -> tuple[Drill, ...]:
         with self.lake(files) as lake:
@@ -144,8 +145,8 @@ def make_plan(files: Any, rebuilder: Rebuilder, plan_id: str, children: Iterable
         recipe, parent = CHILDREN[location]
         child, above = _see(files, location), _see(files, parent)
         expected = content_of(rebuilder.rows(placed(files, child, location)))
-        entries.append(Entry(child, above, recipe, recipe_digest(recipe), expected))
-    plan = Plan(1, plan_id, "2026-11-16T00:00:00Z", files.root, 6, 10**6, tuple(entries), "")
+        entries.append(Entry(child, (above,), recipe, recipe_digest(recipe), expected))
+    plan = Plan(VERSION, plan_id, "2026-11-16T00:00:00Z", files.root, SIZE.tables, SIZE.size_bytes, tuple(entries), "")
     return seal(replace(plan, **changes))
 
 
@@ -199,8 +200,8 @@ def where_is(world: World, lake: Lake, location: str) -> str:
             if slot.state is State.PURGED:
                 from tests.safety.rebuilders import run
 
-                parent: Placed = placed(files, slot.entry.parent, slot.entry.parent.location)
-                assert run(slot.entry.recipe, world.rebuilder.rows(parent)) == original
+                parents = [placed(files, parent, parent.location) for parent in slot.entry.parents]
+                assert run(slot.entry.recipe, world.rebuilder.rows_of(parents)) == original
                 return "recipe"
     raise AssertionError(f"{location} is lost")
 

@@ -28,6 +28,8 @@ from tests.solve.random_problems import (
     seeds,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def assert_allowed(problem: Problem, solution: Solution) -> None:
     """The constraints of section 5.2, and that the stated costs are those of the edges chosen."""

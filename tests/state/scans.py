@@ -16,6 +16,7 @@ from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import DataFile, Problem, Table
+from r2d2.model.versions import FileVersion
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from r2d2.steps.build_schema_graph import build_schema_graph
@@ -32,6 +33,7 @@ VALUES = {
     "list<int64>": st.nothing(),
 }
 COUNTS = st.integers(0, 2**40)
+IN_FORCE = Settings(include=("a*", "b"), keep_runs=7)
 
 
 @st.composite
@@ -47,12 +49,12 @@ def column_stats(draw: st.DrawFn, type_name: str, rows: int) -> ColumnStats:
 def data_files(draw: st.DrawFn, location: str) -> DataFile:
     partition = draw(st.lists(st.tuples(NAMES, st.none() | NAMES), max_size=2))
     groups = draw(st.lists(st.tuples(COUNTS, COUNTS), max_size=3))
-    identity = draw(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)))
+    version = FileVersion(draw(NAMES), draw(NAMES), draw(st.booleans()))
     return DataFile(
         f"{location}/{draw(NAMES)}",
         draw(COUNTS),
         draw(st.integers(0, 2**62)),
-        identity,
+        version,
         tuple(partition),
         tuple(groups),
     )
@@ -129,7 +131,8 @@ def made_of(
         graph=graph,
         session_seconds=3.5,
         funnel=(FunnelLine("discover", len(tables), "tables", 0.25), FunnelLine("x", 1, "edges", 1e-9, {"range": 3})),
-        settings=asdict(Settings(include=("a*", "b"), keep_runs=7)),
+        settings=IN_FORCE.scan,
+        in_force=asdict(IN_FORCE),
     )
 
 
@@ -139,7 +142,9 @@ def plain_scan(count: int = 3, *, mark: int = 0) -> Scan:
     schema = Schema.of([Column(("id",), "int64"), Column(("price", "net"), "decimal(9,2)")])
     for number in range(count):
         name = f"folder/t{number}"
-        file = DataFile(f"/lake/{name}/part-0.parquet", 100 + mark, 7, (1, number), (("day", "01"),), ((5, 60),))
+        file = DataFile(
+            f"/lake/{name}/part-0.parquet", 100 + mark, 7, FileVersion(f"1:{number}", ""), (("day", "01"),), ((5, 60),)
+        )
         tables.append(Table(name, "parquet", f"/lake/{name}", (file,)))
         stats = (ColumnStats(0, 0, 9, True, True), ColumnStats(1, Decimal("0.50"), Decimal("1.50"), True, False))
         profiles.append(TableProfile(name, schema, 5, 100 + mark, stats))

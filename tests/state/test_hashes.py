@@ -11,30 +11,30 @@ from typing import Any
 
 import pytest
 
-from r2d2.engine.kept import Pack, mark_of
+from r2d2.engine.rows.cache import Pack, mark_of
 from r2d2.model.kept import read_kept
 from r2d2.model.table import DataFile, Table
+from r2d2.model.versions import FileVersion
 from r2d2.state import hashes
 from r2d2.state.hashes import KeptHashes
 
 KEY = bytes(32)
-NOW = 1_700_000_000_000_000_000
-LONG_AGO = NOW - 10**12
+LONG_AGO = 1_700_000_000_000_000_000
 SIZE = 10**9  # of each file
 
 
 def table(*inodes: int) -> Table:
-    files = tuple(DataFile(f"/lake/t/{inode}", SIZE, LONG_AGO, (7, inode)) for inode in inodes)
+    files = tuple(DataFile(f"/lake/t/{inode}", SIZE, LONG_AGO, FileVersion(*file(inode))) for inode in inodes)
     return Table("t", "parquet", "/lake/t", files)
 
 
-def file(inode: int, *, modified_ns: int = LONG_AGO) -> list[int]:
-    return list(DataFile(f"/lake/t/{inode}", SIZE, modified_ns, (7, inode)).stamp)
+def file(inode: int, *, settled: bool = True) -> list[Any]:
+    return [f"7:{inode}", "as written", settled]
 
 
 def books(folder: Path, most_bytes: int = 10_000, *, lake_bytes: int = 10**9, reading: bool = True) -> KeptHashes:
     found = KeptHashes(folder, most_bytes=most_bytes, mark=mark_of(KEY), reading=reading)
-    found.begin(listed_ns=NOW, lake_bytes=lake_bytes)
+    found.begin(lake_bytes=lake_bytes)
     return found
 
 
@@ -65,22 +65,15 @@ def test_no_more_is_kept_than_a_fifth_of_what_is_left_of_the_lake(tmp_path: Path
     assert keep(kept, a=b"x" * 100, b=b"y" * 50) == ["a", "b"]
     kept.save([table(1, 2)])
     assert size_of(tmp_path / "hashes") == 150
-    small = DataFile("/lake/t/3", 300, LONG_AGO, (7, 3))
+    small = DataFile("/lake/t/3", 300, LONG_AGO, FileVersion(*file(3)))
     again = books(tmp_path / "hashes")
-    assert again.grant("c", 50, small.stamp) and again.find("a")
+    assert again.grant("c", 50, small.version) and again.find("a")
     with Pack(again.folder, KEY) as pack:
         again.add(pack.write("c", b"z" * 50))  # type: ignore[arg-type]
     again.save([replace(table(), files=(small,))])
     assert found(books(tmp_path / "hashes"), "a", "c") == {"a": None, "c": b"z" * 50}
     books(tmp_path / "hashes").save([replace(table(), files=(replace(small, size_bytes=200),))])
     assert size_of(tmp_path / "hashes") == 0
-
-
-def test_of_a_file_with_a_time_in_the_future_hashes_are_kept_by_the_system_s_stamp(tmp_path: Path) -> None:
-    kept = books(tmp_path / "hashes")
-    ahead = DataFile("/lake/t/1", 1, NOW + 10**18, (7, 1), changed_ns=LONG_AGO)
-    assert kept.grant("a", 10, ahead.stamp)
-    assert not kept.grant("b", 10, replace(ahead, changed_ns=NOW).stamp)
 
 
 def test_what_is_kept_is_found_by_the_next_run(tmp_path: Path) -> None:
@@ -115,6 +108,7 @@ def test_a_scan_from_scratch_finds_what_it_made_itself_and_forgets_the_rest(tmp_
     assert size_of(tmp_path / "hashes") == 100
 
 
+@pytest.mark.slow
 def test_whatever_bit_of_the_books_flips_nothing_is_taken_for_something_else(tmp_path: Path) -> None:
     contents = {f"n{number}": bytes([number]) * 40 for number in range(12)}
     kept = books(tmp_path / "hashes")
@@ -214,7 +208,7 @@ def test_it_never_takes_more_than_a_share_of_the_lake(tmp_path: Path) -> None:
 
 def test_of_a_file_that_may_still_change_nothing_is_kept(tmp_path: Path) -> None:
     kept = books(tmp_path / "hashes")
-    assert not kept.grant("a", 1, file(1, modified_ns=NOW - 10**9))
+    assert not kept.grant("a", 1, file(1, settled=False))
     assert kept.grant("b", 1, file(1)) and not kept.grant("b", 1, file(1)), "once is enough"
 
 
@@ -260,5 +254,5 @@ def test_a_full_disk_keeps_nothing_and_breaks_nothing(tmp_path: Path, monkeypatc
 
 def test_a_reader_writes_nothing(tmp_path: Path) -> None:
     reader = KeptHashes(tmp_path / "hashes", most_bytes=1000)
-    reader.begin(listed_ns=NOW, lake_bytes=10**9)
+    reader.begin(lake_bytes=10**9)
     assert reader.folder == "" and not reader.grant("a", 1, file(1)) and not (tmp_path / "hashes").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,14 @@ import pytest
 from r2d2.errors import StateError
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import Compare
-from r2d2.model.recipe import ChosenRows, Recipe, projection
+from r2d2.model.recipe import ChosenRows, Recipe, SortKey, projection
 from r2d2.model.schema import Column
 from r2d2.model.table import DataFile, Table
+from r2d2.model.versions import FileVersion
 from r2d2.state.recipes import RecipeStore, StoredRecipe
 
 COLUMNS = projection([Column(("x",), "int64")])
-TABLE = Table("a", "parquet", "/lake/a", (DataFile("/lake/a/part-0.parquet", 5, 7, (1, 2)),))
+TABLE = Table("a", "parquet", "/lake/a", (DataFile("/lake/a/part-0.parquet", 5, 7, FileVersion("1:2", "")),))
 CHANGED = replace(TABLE, files=(replace(TABLE.files[0], modified_ns=8),))
 
 
@@ -54,6 +56,14 @@ def test_the_later_one_counts_and_forgetting_removes_it(tmp_path: Path) -> None:
     assert store.load("p", "c") is None
 
 
+def test_the_order_of_rows_is_kept(tmp_path: Path) -> None:
+    store = RecipeStore(tmp_path)
+    store.save([stored(recipe=Recipe(COLUMNS, order=(SortKey(("x",)),), lost_order="by y"))])
+    found = store.load("p", "c")
+    assert found is not None and found.recipe is not None
+    assert (found.recipe.order, found.recipe.lost_order) == ((SortKey(("x",)),), "by y")
+
+
 def test_a_recipe_is_current_as_long_as_neither_table_has_changed() -> None:
     assert stored().is_current(parent=TABLE, child=TABLE)
     assert not stored().is_current(parent=CHANGED, child=TABLE)
@@ -68,3 +78,15 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(StateError, match="cannot be read"):
         store.load("p", "c")
+
+
+def test_recipes_can_be_read_by_their_owner_only_whatever_the_umask(tmp_path: Path) -> None:
+    mask = os.umask(0)
+    try:
+        for _ in range(2):
+            RecipeStore(tmp_path).save([stored()])
+    finally:
+        os.umask(mask)
+    (path,) = (tmp_path / "recipes").iterdir()
+    assert (tmp_path / "recipes").stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600

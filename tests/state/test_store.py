@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -12,16 +13,20 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
 from r2d2.errors import StateError
 from r2d2.model.scan import Scan
+from r2d2.model.scan_settings import ScanSettings
 from r2d2.state.store import FORMAT, StateStore
 from tests.state.scans import content, everything_in, plain_scan, save, scans
 
@@ -36,6 +41,16 @@ def refused(action: Any) -> str:
 # ---- round trip ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("settled", [True, False])
+def test_whether_a_file_is_settled_comes_back_too(settled: bool, tmp_path: Path) -> None:
+    """Versions compare without it."""
+    scan = plain_scan()
+    file = scan.tables[0].files[0]
+    table = replace(scan.tables[0], files=(replace(file, version=file.version._replace(settled=settled)),))
+    save(tmp_path, replace(scan, tables=(table, *scan.tables[1:])))
+    assert StateStore(tmp_path).load().tables[0].files[0].version.settled is settled
+
+
 @settings(max_examples=30)
 @given(scans())
 def test_a_scan_comes_back_as_it_was_saved(scan: Scan) -> None:
@@ -43,7 +58,7 @@ def test_a_scan_comes_back_as_it_was_saved(scan: Scan) -> None:
         saved = save(Path(folder) / "state", scan)
         loaded = StateStore(Path(folder) / "state").load()
     assert content(loaded) == content(saved)
-    for part in ("profiles", "tables", "graph", "settings"):  # 1 is not 1.0, and a list no tuple
+    for part in ("profiles", "tables", "graph", "settings", "in_force"):  # 1 is not 1.0, and a list no tuple
         assert repr(getattr(loaded, part)) == repr(getattr(saved, part))
 
 
@@ -173,6 +188,7 @@ def save_and_die(folder: Path, mark: int, call: int) -> None:
     save(folder, plain_scan(mark=mark), keep=1)
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_call_leaves_the_last_scan_or_the_new_one(tmp_path: Path) -> None:
     old = save(tmp_path, plain_scan(mark=0))
     new = plain_scan(mark=1)
@@ -199,6 +215,7 @@ def make_and_die(folder: Path, call: int) -> None:
     save(folder, plain_scan())
 
 
+@pytest.mark.slow
 def test_a_kill_while_the_folder_is_made_leaves_one_that_can_be_used(tmp_path: Path) -> None:
     for call in range(1, 200):
         folder = tmp_path / str(call)
@@ -218,6 +235,7 @@ def save_for_ever(folder: Path) -> None:
         save(folder, plain_scan(mark=mark))
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_time_leaves_a_whole_scan(tmp_path: Path) -> None:
     save(tmp_path, plain_scan())
     dice = random.Random(7)
@@ -231,6 +249,7 @@ def test_a_kill_at_any_time_leaves_a_whole_scan(tmp_path: Path) -> None:
         assert content(loaded) == content(replace(plain_scan(mark=mark), run=loaded.run))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_leaves_the_last_scan(tmp_path: Path) -> None:
     before = save(tmp_path / "state", plain_scan())
     code = """
@@ -299,6 +318,33 @@ def test_the_state_of_another_version_is_refused_and_left_alone(number: Any, tmp
     assert everything_in(tmp_path) == before
 
 
+def test_a_state_that_the_version_before_wrote_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    """Its files are the work of that version; a lake of two tables, of which one holds the other."""
+    shutil.copytree(Path(__file__).parent / "old" / "format-4", tmp_path / "state")
+    before = everything_in(tmp_path / "state")
+    for action in actions(tmp_path / "state"):
+        message = refused(action)
+        assert "is of format 4; this version writes format 5" in message
+        assert "scan the lake again into a new folder with --state DIR" in message
+    assert everything_in(tmp_path / "state") == before
+
+
+@pytest.mark.parametrize("name", ["edges", "ruled_out"])
+def test_columns_that_are_mapped_are_refused_and_those_that_are_not_are_edges_as_usual(
+    name: str, tmp_path: Path
+) -> None:
+    saved = save(tmp_path, plain_scan())
+    path = StateStore(tmp_path).newest / f"{name}.parquet"
+    edges = pq.read_table(path)
+    for mapping, known in ((0, True), (1, False)):
+        numbers = pa.array([mapping] * edges.num_rows, pa.uint32())
+        pq.write_table(edges.append_column("mapping", numbers), path)
+        if known or not edges.num_rows:
+            assert content(StateStore(tmp_path).load()) == content(saved)
+        else:
+            assert "mapped" in refused(StateStore(tmp_path).load)
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff\x00", b"1", b"null"])
 def test_a_damaged_format_is_told(content: bytes, tmp_path: Path) -> None:
     save(tmp_path, plain_scan())
@@ -363,6 +409,23 @@ def test_a_summary_with_odd_parts_is_told_or_harmless(key: str, value: object, t
         assert "cannot be read" in str(error)
 
 
+@pytest.mark.parametrize("name", [field.name for field in fields(ScanSettings)])
+@pytest.mark.parametrize("value", [None, "7", 7.5, [5], {}], ids=str)
+def test_a_scan_that_does_not_say_what_shaped_it_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    save(tmp_path, plain_scan())
+    path = StateStore(tmp_path).newest / "run.json"
+    summary = json.loads(path.read_text())
+    stored = {key: kept for key, kept in summary["settings"].items() if key != name}
+    if value is not None:
+        stored[name] = value
+    path.write_text(json.dumps(summary | {"settings": stored}))
+    good = type(value) is type(vars(ScanSettings())[name])
+    if good:
+        assert getattr(StateStore(tmp_path).load().settings, name) == value
+    else:
+        assert name in refused(StateStore(tmp_path).load)
+
+
 @pytest.mark.parametrize("pointer", [b"gone", b"\xff\xfe", b"a\x00b", b"../..", b"/etc"])
 def test_a_pointer_to_nothing_is_told(pointer: bytes, tmp_path: Path) -> None:
     save(tmp_path, plain_scan())
@@ -412,3 +475,67 @@ def test_a_key_that_cannot_be_read_is_told(content: bytes | None, tmp_path: Path
     key = tmp_path / "key"
     key.unlink() if content is None else key.write_bytes(content)
     assert "the key of the state" in refused(StateStore(tmp_path).key)
+
+
+def test_of_many_first_writers_at_once_one_sets_the_key_for_good(tmp_path: Path) -> None:
+    writers = 8
+    for round_ in range(60):
+        store, start, over = StateStore(tmp_path / str(round_)), threading.Barrier(writers), threading.Barrier(writers)
+        keys: list[tuple[bytes, bytes]] = []
+
+        def write(store: StateStore = store, start: Any = start, over: Any = over, keys: Any = keys) -> None:
+            start.wait(30)
+            try:
+                with store.locked():
+                    first = store.key()
+                    over.wait(30)
+                    keys.append((first, store.key()))
+            except StateError as error:
+                assert "another r2d2 is writing" in str(error), error
+                over.wait(30)
+
+        threads = [threading.Thread(target=write) for _ in range(writers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(keys) == 1 and keys[0][0] == keys[0][1]
+
+
+def test_a_folder_made_for_a_scan_is_removed_even_if_its_key_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "No space left on device" in refused(lambda: StateStore(tmp_path / "new" / "state").locked().__enter__())
+    assert list(tmp_path.iterdir()) == []
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*")}
+
+
+def test_a_state_is_closed_to_others_whatever_the_umask(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(mode=0o755)
+    mask = os.umask(0)
+    try:
+        save(tmp_path / "new" / "state", plain_scan())
+        save(tmp_path / "mine", plain_scan())
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "new" / "state").stat().st_mode) == 0o700
+    modes = modes_in(tmp_path / "mine")  # a folder that was there is left as it was: what holds values is closed itself
+    (run,) = (path for path in modes if path.startswith("runs/") and path.count("/") == 1)
+    assert modes["runs"] == modes[run] == 0o700 and modes["key"] == 0o600
+
+
+def test_a_state_that_its_owner_has_opened_stays_open(tmp_path: Path) -> None:
+    save(tmp_path / "state", plain_scan())
+    for folder in (tmp_path / "state", tmp_path / "state" / "runs"):
+        folder.chmod(0o750)
+    save(tmp_path / "state", plain_scan())
+    newest = StateStore(tmp_path / "state").newest
+    for folder in (tmp_path / "state", tmp_path / "state" / "runs", newest):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o750

@@ -11,16 +11,22 @@ from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import Absent, DataFile, Problem, Table
-from r2d2.steps.find_changes import CLOCK_NS, Change, find_changes, in_doubt, touched_tables, unchanged_tables
+from r2d2.model.versions import FileVersion
+from r2d2.steps.find_changes import Change, find_changes, in_doubt, touched_tables, unchanged_tables
 
-LISTED_NS = 2_000_000_000_500_000_000
 LONG_AGO_NS = 1_600_000_000_123_456_789
 ID, NAME = Column(("id",), "int64"), Column(("name",), "string")
 
 
 def file(number: int, **other: object) -> DataFile:
-    plain = DataFile(f"/lake/t/part-{number}.parquet", 100, LONG_AGO_NS + number, (1, number), (), ((5, 60),))
+    version = FileVersion(str(number), "as written")
+    plain = DataFile(f"/lake/t/part-{number}.parquet", 100, LONG_AGO_NS + number, version, (), ((5, 60),))
     return replace(plain, **other)  # type: ignore[arg-type]
+
+
+def changed(one: DataFile, **version: object) -> DataFile:
+    """The file in another version."""
+    return replace(one, version=one.version._replace(**version))  # type: ignore[arg-type]
 
 
 def lake(
@@ -29,7 +35,7 @@ def lake(
     table = Table(name, "parquet", f"/lake/{name}", tuple(files))
     rows = sum(one.rows for one in files)
     profile = TableProfile(name, Schema.of(columns), rows, 100 * len(files), (ColumnStats(),) * len(columns))
-    scan = Scan(("/lake",), tables=(table,), profiles=(profile,), listed_ns=LISTED_NS)
+    scan = Scan(("/lake",), tables=(table,), profiles=(profile,))
     return replace(scan, **other)  # type: ignore[arg-type]
 
 
@@ -44,7 +50,7 @@ def change(old: Scan, new: Scan) -> Change:
 
 def bare(table: Table) -> tuple[DataFile, ...]:
     """The files as they are listed, before their footers are read."""
-    return tuple(replace(one, row_groups=()) for one in table.files)
+    return tuple(replace(one, parts=()) for one in table.files)
 
 
 def table_names(found: dict[str, int]) -> list[str]:
@@ -63,13 +69,11 @@ OLD = lake([file(1), file(2)])
         (lake([file(1), file(2), file(3)], [ID, NAME, Column(("more",), "int64")]), Change.GROWN),
         (lake([file(1)]), Change.SHRUNK),
         (lake([file(1)], [ID]), Change.SHRUNK),
-        (lake([file(1, size_bytes=101), file(2)]), Change.REPLACED),
-        (lake([file(1, modified_ns=LONG_AGO_NS + 9), file(2)]), Change.REPLACED),
-        (lake([file(1, identity=(1, 9)), file(2)]), Change.REPLACED),
-        (lake([file(1, changed_ns=9), file(2)]), Change.REPLACED),
+        (lake([changed(file(1), identity="9"), file(2)]), Change.REPLACED),
+        (lake([changed(file(1), state="written to"), file(2)]), Change.REPLACED),
         (lake([file(1, partition=(("day", "1"),)), file(2)]), Change.REPLACED),
         (lake([file(1), file(3)]), Change.REPLACED),
-        (lake([file(1, size_bytes=101), file(2), file(3)]), Change.REPLACED),
+        (lake([changed(file(1), state="written to"), file(2), file(3)]), Change.REPLACED),
         (lake([file(1), file(2), file(3)], [ID]), Change.REPLACED),
         (lake([file(1), file(2), file(3)], [Column(("id",), "string"), NAME]), Change.REPLACED),
         (lake([file(1)], [Column(("id",), "int32"), NAME]), Change.REPLACED),
@@ -83,34 +87,28 @@ def test_files_and_columns_say_what_happened(new: Scan, expected: Change) -> Non
         assert change(OLD, new) is expected
 
 
-@pytest.mark.parametrize(
-    ("modified_ns", "expected"),
-    [
-        (LISTED_NS - CLOCK_NS - 1, Change.SAME),
-        (LISTED_NS - CLOCK_NS + 1, Change.REPLACED),
-        (LISTED_NS + 10**12, Change.REPLACED),
-        (LISTED_NS - 500_000_000, Change.REPLACED),  # a time in whole seconds: such clocks are coarse
-        (LISTED_NS - 2_500_000_000, Change.SAME),
-    ],
-)
-def test_a_file_that_was_written_just_before_it_was_listed_is_in_doubt(modified_ns: int, expected: Change) -> None:
-    scan = lake([file(1, modified_ns=modified_ns)])
-    assert change(scan, scan) is expected
+def test_a_file_that_may_have_changed_after_it_was_listed_is_in_doubt() -> None:
+    doubtful = lake([changed(file(1), settled=False), file(2)])
+    assert change(doubtful, doubtful) is Change.REPLACED
+    assert change(doubtful, OLD) is Change.REPLACED
+    assert in_doubt(doubtful) == {"t"} and in_doubt(OLD) == set()
 
 
-def test_a_time_in_the_future_says_nothing_and_the_system_s_stamp_does() -> None:
-    for changed_ns, expected in ((LONG_AGO_NS, Change.SAME), (LISTED_NS, Change.REPLACED), (0, Change.REPLACED)):
-        ahead = file(1, modified_ns=LISTED_NS + 10**18, changed_ns=changed_ns)
-        assert change(lake([ahead]), lake([ahead])) is expected
+def test_a_file_that_is_no_longer_settled_is_the_same_but_its_new_version_counts() -> None:
+    """So it goes where a clock was set back: the next update must not trust the file."""
+    now = lake([changed(file(1), settled=False), file(2)])
+    assert find_changes(OLD, now).kinds == (Change.SAME,)
+    assert not unchanged_tables(OLD, now.tables), "the old versions would be taken over"
+
+
+def test_a_renamed_table_in_doubt_is_a_new_one() -> None:
+    old = lake([changed(file(1), settled=False), file(2)])
+    assert find_changes(old, lake([moved(1), moved(2)], name="u")).kinds == (Change.NEW,)
 
 
 def test_a_table_whose_rows_could_not_be_read_is_asked_again() -> None:
     assert change(replace(OLD, problems=(Problem("t", "damaged"),)), OLD) is Change.REPLACED
     assert change(replace(OLD, problems=(Problem("t", "odd", kind="notice"),)), OLD) is Change.SAME
-
-
-def test_a_scan_that_does_not_say_when_it_listed_is_not_trusted() -> None:
-    assert change(replace(OLD, listed_ns=0), OLD) is Change.REPLACED
 
 
 def moved(number: int) -> DataFile:
@@ -125,7 +123,7 @@ def test_the_same_files_under_another_name_are_the_same_table() -> None:
 
 
 def test_files_that_were_themselves_renamed_are_read_again_and_known_by_their_old_name() -> None:
-    found = find_changes(OLD, lake([replace(moved(1), changed_ns=9), moved(2)], name="u"))
+    found = find_changes(OLD, lake([changed(moved(1), state="renamed"), moved(2)], name="u"))
     assert found.kinds == (Change.REPLACED,) and touched_tables(found) == [0]
     (renamed,) = found.changed
     assert (renamed.table, renamed.before) == ("u", "t") and "read again" in renamed.because
@@ -136,7 +134,7 @@ def test_files_that_were_themselves_renamed_are_read_again_and_known_by_their_ol
     [
         lake([moved(1)], name="u"),
         lake([moved(1), moved(2)], [ID], name="u"),
-        lake([moved(1), replace(moved(2), modified_ns=5)], name="u"),
+        lake([moved(1), replace(changed(moved(2), state="written to"), modified_ns=5)], name="u"),
     ],
 )
 def test_other_files_under_another_name_are_a_new_table(new: Scan) -> None:
@@ -145,15 +143,59 @@ def test_other_files_under_another_name_are_a_new_table(new: Scan) -> None:
     assert [one.change for one in found.changed] == [Change.NEW, Change.DELETED]
 
 
+NOTHING = Scan(("/lake",))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem("t", "part-1.parquet ends before its footer"),
+        Problem("t", "is a Delta table; not supported yet", kind="unsupported"),
+    ],
+)
+def test_a_table_that_can_no_longer_be_read_is_not_called_deleted(problem: Problem) -> None:
+    (one,) = find_changes(OLD, replace(NOTHING, problems=(problem,))).changed
+    assert one.change is Change.UNREADABLE
+    assert one.because == f"it can no longer be read: {problem.because}"
+
+
+def test_the_tables_below_a_folder_that_cannot_be_listed_are_unreadable() -> None:
+    old = lake([file(1)], name="sales/2024/t")
+    (one,) = find_changes(old, replace(NOTHING, problems=(Problem("sales", "permission denied"),))).changed
+    assert (one.change, one.because) == (Change.UNREADABLE, "it can no longer be read: sales: permission denied")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem("sale", "permission denied"),
+        Problem("sales/t2", "permission denied"),
+        Problem("sales", "3 CSV files; not supported yet", kind="unsupported"),
+        Problem("sales/t", "an alias", kind="notice"),
+    ],
+)
+def test_a_problem_of_something_else_does_not_hide_that_a_table_is_gone(problem: Problem) -> None:
+    (one,) = find_changes(lake([file(1)], name="sales/t"), replace(NOTHING, problems=(problem,))).changed
+    assert (one.change, one.because) == (Change.DELETED, "it is no longer there")
+
+
+def test_a_table_that_can_be_read_again_was_there_before() -> None:
+    old = replace(NOTHING, problems=(Problem("t", "part-1.parquet ends before its footer"),))
+    (one,) = find_changes(old, OLD).changed
+    assert (one.change, one.because) == (Change.NEW, "it could not be read before")
+
+
 def test_what_is_absent_on_purpose_stays_and_what_is_broken_does_not() -> None:
-    there = lake([file(1, modified_ns=LISTED_NS)])
+    there = lake([changed(file(1), settled=False)])
     away = replace(there, absent={"t": Absent("u")})
     gone = find_changes(there, away)
     assert gone.kinds == (Change.SAME,) and [one.change for one in gone.changed] == [Change.DELETED]
     assert not find_changes(away, away), "that is no news the second time"
     assert find_changes(away, there).kinds == (Change.REPLACED,), "pairs with what came meanwhile were never asked"
     assert in_doubt(there) == {"t"} and in_doubt(away) == set()
-    assert find_changes(OLD, OLD, broken=["t"]).kinds == (Change.REPLACED,)
+    broken = find_changes(OLD, OLD, broken={"t": "a page is damaged"})
+    assert broken.kinds == (Change.REPLACED,)
+    assert [one.because for one in broken.changed] == ["its rows cannot be read now: a page is damaged"]
 
 
 def test_tables_that_begin_or_cease_to_share_files_are_asked_again() -> None:

@@ -27,6 +27,8 @@ class Outcome:
     rows: int
     same: bool
     wrong: str = ""
+    order: None = None
+    lost_order: str = ""
 
 
 @dataclass

@@ -7,7 +7,7 @@ import pytest
 from r2d2.model.prices import Speed, Usage
 from r2d2.steps.infer_recipes import NoRecipe
 from r2d2.steps.price_edges import Terms, price_edges
-from tests.priced_lakes import GIB, PRICES, every_row, lake, listed_rows
+from tests.support.priced_lakes import GIB, PRICES, every_row, lake, listed_rows
 
 SCAN = lake(
     {"all": 10.0, "copy": 10.0, "part": 2.0}, [("all", "copy"), ("copy", "all"), ("all", "part"), ("copy", "part")]
@@ -50,7 +50,7 @@ def test_the_horizon_multiplies_everything() -> None:
 def test_an_edge_that_is_too_slow_falls_with_the_seconds() -> None:
     priced = price_edges(SCAN, recipes=every_row(SCAN), terms=terms(latency_seconds=14.0), must_keep={})
     assert not priced.rebuilds
-    assert "would take 14 s, and no more than 14 s" in priced.fallen[ALL, PART]
+    assert "would take 14 s, and less than 14 s is allowed" in priced.fallen[ALL, PART]
     just = price_edges(SCAN, recipes=every_row(SCAN), terms=terms(latency_seconds=14.1), must_keep={})
     assert set(just.rebuilds) == {(ALL, PART), (COPY, PART)}
 
@@ -79,3 +79,15 @@ def test_a_list_of_rows_costs_its_storage() -> None:
 def test_guards_are_handed_on() -> None:
     priced = price_edges(SCAN, recipes=every_row(SCAN), terms=terms(), must_keep={PART: "it is protected"})
     assert priced.graph.must_keep == {PART: "it is protected"}
+
+
+def test_a_time_is_never_told_as_nothing_unless_it_is() -> None:
+    priced = price_edges(
+        SCAN, recipes=every_row(SCAN), terms=terms(latency_seconds=0.0, speed=Speed(1e15, 1e15)), must_keep={}
+    )
+    assert priced.fallen[ALL, PART].startswith("rebuilding it would take 1.3e-05 s, and less than 0 s is allowed")
+
+
+def test_the_start_of_spark_is_part_of_a_rebuild() -> None:
+    slow = terms(latency_seconds=20.0, speed=Speed(GIB, GIB / 2, 10.0))
+    assert "would take 24 s" in price_edges(SCAN, recipes=every_row(SCAN), terms=slow, must_keep={}).fallen[ALL, PART]

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from r2d2.model.containment import EXACT_BAG, EXACT_SET, Containment
 from r2d2.model.evidence import Verdict
 from r2d2.model.profile import ColumnStats, TableProfile, Value
 from r2d2.model.schema import Column, Schema
 from r2d2.steps import prune_by_minmax as module
 from r2d2.steps.build_schema_graph import build_schema_graph
-from r2d2.steps.compare_profiles import compare_profiles
+from r2d2.steps.edges.compare_profiles import compare_profiles
 from r2d2.steps.prune_by_minmax import judge_pairs, prune_by_minmax
 
+MOST_OF_IT = Containment(counts_copies=False, is_transitive=False, one_witness_refutes=False)
 NUMBERS = st.one_of(
     st.integers(-3, 3),
     st.sampled_from([2**53, 2**53 + 1, -(2**63), 2**64 - 1]),
@@ -41,29 +43,32 @@ def lakes(draw: st.DrawFn) -> list[TableProfile]:
     tables = []
     for number in range(draw(st.integers(0, 10))):
         rows = draw(st.integers(0, 3))
+        known_rows = draw(st.sampled_from([rows, rows, None]))
         names = draw(st.sets(st.sampled_from("abc"), max_size=3))
         schema = Schema.of(Column((n,), draw(st.sampled_from(["int64", "float64", "string"]))) for n in names)
         columns = tuple(draw(stats(column.type_name, rows)) for column in schema.columns)
-        tables.append(TableProfile(f"t{number}", schema, rows, 10, columns))
+        tables.append(TableProfile(f"t{number}", schema, known_rows, 10, columns))
     return tables
 
 
 @settings(max_examples=500)
-@given(lakes(), st.booleans(), st.sampled_from([1, 7, 1 << 20]))
-def test_the_arrays_say_what_the_one_pair_form_says(tables: Sequence[TableProfile], bag: bool, at_once: int) -> None:
+@given(lakes(), st.sampled_from([EXACT_SET, EXACT_BAG, MOST_OF_IT]), st.sampled_from([1, 7, 1 << 20]))
+def test_the_arrays_say_what_the_one_pair_form_says(
+    tables: Sequence[TableProfile], containment: Containment, at_once: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PAIRS_AT_ONCE", at_once)
-        pruned = prune_by_minmax(build_schema_graph(tables), profiles=tables, bag=bag)
+        pruned = prune_by_minmax(build_schema_graph(tables, containment), profiles=tables, containment=containment)
     expected = {
         (parent.table, child.table)
         for parent in tables
         for child in tables
         if parent is not child
-        and compare_profiles(parent=parent, child=child, bag=bag).verdict is not Verdict.IMPOSSIBLE
+        and compare_profiles(parent=parent, child=child, containment=containment).verdict is not Verdict.IMPOSSIBLE
     }
     assert set(pruned.edges()) == expected
     assert len(pruned) == len(expected)
-    schema_graph = build_schema_graph(tables)
+    schema_graph = build_schema_graph(tables, containment)
     assert sum(pruned.dropped.values()) == schema_graph.edge_count - len(pruned)
 
 
@@ -139,7 +144,7 @@ def test_more_rows_than_the_parent_go_only_when_copies_count() -> None:
     parent = one_column("p", 0, 9)
     child = TableProfile("c", parent.schema, 50, 10, parent.stats)
     assert ("p", "c") in edges(parent, child)
-    assert ("p", "c") not in edges(parent, child, bag=True)
+    assert ("p", "c") not in edges(parent, child, containment=EXACT_BAG)
 
 
 def test_tables_that_share_files_have_no_edge() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.errors import UserError
-from r2d2.synthetic.canonical import Canonical, canonical_number, canonical_values
+from r2d2.synthetic.oracle.canonical import Canonical, canonical_number, canonical_values
 
 UTC = "UTC"
 NOON = 1_700_000_000

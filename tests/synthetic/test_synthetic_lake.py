@@ -17,10 +17,8 @@ from r2d2.errors import R2D2Error, UserError
 from r2d2.synthetic import (
     GeneratedLake,
     find_tables,
-    generate_family_lake,
     generate_lake,
     lake_truth,
-    read_lineage,
     read_rows,
     rows_of,
 )
@@ -32,6 +30,11 @@ from r2d2.synthetic.steps_json import kind_name
 from r2d2.synthetic.store import open_table
 from r2d2.synthetic.stream import Stream, stream_of
 from r2d2.synthetic.transform import apply_steps
+from tests.support.family_lake import generate_family_lake
+from tests.support.lineage import read_lineage
+from tests.support.oddities import write_oddities
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def bag(location: Path) -> Counter[tuple[object, ...]]:
 
 def test_the_same_seed_makes_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        generate_lake(tmp_path / name, tables=15, rows=300, seed=seed, nasty=True)
+        generate_lake(tmp_path / name, tables=15, rows=300, seed=seed)
     assert digests(tmp_path / "a") == digests(tmp_path / "b")
     assert digests(tmp_path / "a") != digests(tmp_path / "c")
 
@@ -148,7 +151,8 @@ def test_the_biggest_root_has_the_rows_asked_for(tmp_path: Path) -> None:
 
 
 def test_nasty_lakes_hold_nan_negative_zero_and_odd_names(tmp_path: Path) -> None:
-    made = generate_lake(tmp_path, tables=40, rows=400, seed=2, nasty=True)
+    root = write_oddities(tmp_path / "oddities.parquet", rows=40, seed=2)
+    made = generate_lake(tmp_path / "out", tables=40, rows=400, seed=2, roots=root)
     odd = read_rows(made.path / made.tables[0].name)
     assert {("a.b",), ("a", "b"), ("text",), ("Text",)} <= set(odd.columns)
     doubles = {row[odd.columns.index(("double",))] for row in odd.rows}
@@ -159,7 +163,9 @@ def test_nasty_lakes_hold_nan_negative_zero_and_odd_names(tmp_path: Path) -> Non
 def test_any_mix_of_tiny_lakes_can_be_made(tmp_path: Path) -> None:
     for seed in range(12):
         rows, tables = (0, 1, 2, 3, 40)[seed % 5], (1, 3, 12, 25)[seed % 4]
-        made = generate_lake(tmp_path / str(seed), tables=tables, rows=rows, seed=seed, nasty=seed % 2 == 0)
+        odd = write_oddities(tmp_path / f"{seed}.parquet", rows=rows, seed=seed)
+        roots = odd if seed % 2 else "builtin"
+        made = generate_lake(tmp_path / str(seed), tables=tables, rows=rows, seed=seed, roots=roots)
         assert len(made.tables) == tables
         assert sorted(table.name for table in made.tables) == find_tables(made.path)
 
@@ -273,16 +279,20 @@ def test_a_lake_is_never_written_over(tmp_path: Path) -> None:
     assert digests(tmp_path) == before
 
 
+@pytest.mark.parametrize("below", ["mine.parquet", "mine/part-0.parquet"])
+def test_no_lake_is_generated_among_tables(tmp_path: Path, below: str) -> None:
+    (tmp_path / below).parent.mkdir(exist_ok=True)
+    (tmp_path / below).write_bytes(b"")
+    before = digests(tmp_path)
+    with pytest.raises(UserError, match="holds tables already"):
+        generate_lake(tmp_path, tables=2, rows=10, seed=1)
+    assert digests(tmp_path) == before
+
+
 def test_progress_is_told_after_each_table(tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     made = generate_lake(tmp_path, tables=8, rows=20, seed=1, progress=lambda *news: told.append(news))
     assert told == [(number, 8, table.name) for number, table in enumerate(made.tables, start=1)]
-
-
-def test_a_lineage_of_another_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "lineage.json").write_text('{"format": "r2d2-lineage/99"}')
-    with pytest.raises(UserError, match="r2d2-lineage/99"):
-        read_lineage(tmp_path / "lineage.json")
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "hive"])

@@ -28,7 +28,7 @@ _QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the
 @_QUIET
 def scan(lake: Sequence[str], as_json: bool, quiet: bool, **given: Any) -> int:
     """Find the tables under LAKE and which may be contained in which."""
-    from r2d2.api import scan_lake
+    from r2d2.app.api import scan_lake
     from r2d2.cli.progress import shown
     from r2d2.cli.show import show_scan
 
@@ -49,7 +49,7 @@ def scan(lake: Sequence[str], as_json: bool, quiet: bool, **given: Any) -> int:
 @_QUIET
 def edges(form: str, everything: bool, as_json: bool, quiet: bool, **given: Any) -> int:
     """List the containment edges of the last scan."""
-    from r2d2.absent import with_absent
+    from r2d2.app.absent import with_absent
     from r2d2.cli.show import show_edges
     from r2d2.report.edges import dropped_edges, standing_edges
     from r2d2.state.store import StateStore
@@ -68,8 +68,8 @@ def edges(form: str, everything: bool, as_json: bool, quiet: bool, **given: Any)
 @_QUIET
 def explain(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Say why CHILD is, may be or cannot be contained in PARENT."""
-    from r2d2.absent import with_absent
-    from r2d2.api import explain_pair
+    from r2d2.app.absent import with_absent
+    from r2d2.app.api import explain_pair
     from r2d2.cli.show import show_explanation
     from r2d2.state.store import StateStore
 

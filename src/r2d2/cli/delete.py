@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from r2d2.cli.options import settings_from, with_settings
+from r2d2.model.counted import counted
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,7 +60,7 @@ def apply(
 
     All tables are checked before the first is touched. Exit code 1 if a table was put back.
     """
-    from r2d2 import deleting
+    from r2d2.app import deleting
     from r2d2.cli.progress import working
     from r2d2.cli.show_delete import show_applied, show_preview
     from r2d2.safety.apply import Approval
@@ -73,8 +74,8 @@ def apply(
         show_preview(seen, typed=typed, as_json=as_json)
         return int(seen.is_refused)
     if typed is None and seen.number_to_type is not None and not seen.refused:
-        number, of_tables = seen.number_to_type, seen.plan.lake_tables
-        what = f"This deletes {number:,} of {of_tables:,} tables, a large share of the lake"
+        number, of_tables = seen.number_to_type, seen.lake_size.tables
+        what = f"This deletes {number:,} of {counted(of_tables, 'tables')}, a large share of the lake"
         typed = _ask(number, what, "--yes-delete")
     with _interruptible(), working(quiet=quiet or as_json) as told:
         approval = Approval(approved_by, typed, empty_too)
@@ -94,7 +95,7 @@ def drill(table: Sequence[str], lake: str, as_json: bool, quiet: bool, **given: 
 
     How long it took is recorded, and the next plan reckons with it. Only what was drilled can be purged.
     """
-    from r2d2 import deleting
+    from r2d2.app import deleting
     from r2d2.cli.progress import working
     from r2d2.cli.show_delete import show_drills
 
@@ -115,7 +116,7 @@ def purge(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
 
     Exit code 1 if a table whose time is over could not be purged.
     """
-    from r2d2 import deleting
+    from r2d2.app import deleting
     from r2d2.cli.show_delete import show_purges
 
     settings = settings_from(given)
@@ -143,7 +144,7 @@ def restore(
 
     Exit code 1 if one of several could not be restored.
     """
-    from r2d2 import deleting
+    from r2d2.app import deleting
     from r2d2.cli.progress import working
     from r2d2.cli.show_delete import show_restored
     from r2d2.errors import UserError
@@ -183,15 +184,18 @@ def forget(
 
     What can still be brought back is refused. The journal keeps who gave them up.
     """
-    from r2d2 import deleting
+    from r2d2.app import deleting
     from r2d2.cli.show_delete import show_forgotten
     from r2d2.errors import UserError
 
     settings, number = settings_from(given), len(set(table))
     if typed is None:
-        typed = _ask(number, f"This gives up {number:,} lost table{'s' if number > 1 else ''} for good", "--yes-forget")
+        typed = _ask(number, f"This gives up {counted(number, 'lost tables')} for good", "--yes-forget")
     if typed != number:
-        raise UserError(f"{number:,} tables are named, not {typed:,}", hint=f"--yes-forget {number} confirms it")
+        raise UserError(
+            f"{counted(number, 'tables')} {'is' if number == 1 else 'are'} named, not {typed:,}",
+            hint=f"--yes-forget {number} confirms it",
+        )
     with _interruptible():
         root = deleting.root_of(settings, lake)
         recovered, done = deleting.forget_tables(root, settings, table, approved_by=approved_by or _user())
@@ -206,11 +210,11 @@ def forget(
 @_QUIET
 def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Say what is deleted, where it is, what it hangs on, when it can go for good, and what was saved so far."""
-    from r2d2 import deleting
+    from r2d2.app import deleting
+    from r2d2.app.saved import saved_so_far
     from r2d2.cli.show_delete import show_status
     from r2d2.prices import load_prices
     from r2d2.safety.doctor import BAD
-    from r2d2.saved import saved_so_far
 
     settings, now = settings_from(given), time.time()
     root = deleting.root_of(settings, lake)
@@ -230,7 +234,7 @@ def status(lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
 @_QUIET
 def doctor(fast: bool, lake: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Check quarantine, parents, drills and journal; exit code 1 if anything is wrong."""
-    from r2d2 import deleting
+    from r2d2.app import deleting
     from r2d2.cli.show_delete import show_findings
     from r2d2.safety.doctor import BAD
 

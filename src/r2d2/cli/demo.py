@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from r2d2.api import scan_lake
+from r2d2.app.api import scan_lake
+from r2d2.app.planning import plan_lake
+from r2d2.app.recipe_book import recipes_for
 from r2d2.cli.output import console, printable
 from r2d2.cli.progress import counted, shown
 from r2d2.cli.show import show_edges, show_scan
 from r2d2.cli.show_plan import show_plan
 from r2d2.errors import UserError
 from r2d2.model.scan import Scan
-from r2d2.planning import plan_lake
-from r2d2.recipe_book import recipes_for
 from r2d2.report.edges import standing_edges
 from r2d2.settings import Settings
 from r2d2.synthetic import generate_lake
@@ -47,7 +47,8 @@ def _plan(found: Scan, settings: Settings, *, quiet: bool) -> None:
     """What may go. The lake has only just been made, so no table has to be of any age."""
     if not quiet:
         click.echo("r2d2: looking for recipes", err=True)
-    planned = plan_lake(found, recipes_for(found, settings), replace(settings, min_age=0.0))
+    book = recipes_for(found, settings)
+    planned = plan_lake(found, book.recipes, replace(settings, min_age=0.0), given=book.given)
     show_plan(planned, as_json=False, most=_MOST_EDGES)
 
 
@@ -68,5 +69,6 @@ def _show_next(folder: Path, state: str) -> None:
         ("the lake", folder / "lake"),
         ("how each table was made", folder / "lineage.json"),
         ("what was found", Path(state)),
+        ("the whole plan", f"r2d2 plan --state {state} --min-age 0 --verbose"),
     ):
         out.print(printable(f"{what:>24}: {where}"), markup=False)

@@ -22,10 +22,10 @@ def update(as_json: bool, quiet: bool, **given: Any) -> int:
     The lake and the settings are those of the last scan, and the result is that of a new one. Exit code 1 if a table
     could not be read, or if what happened endangers a table that was deleted and is to be rebuilt.
     """
-    from r2d2.api import update_lake
+    from r2d2.app.api import update_lake
+    from r2d2.app.deleting import endangered
     from r2d2.cli.progress import shown
     from r2d2.cli.show_update import show_update
-    from r2d2.deleting import endangered
 
     settings = settings_from(given)
     with shown(quiet=quiet or as_json) as progress:
@@ -46,9 +46,9 @@ def find(path: str, as_json: bool, quiet: bool, **given: Any) -> int:
     Exit code 0: no table of the lake has all its rows. Exit code 1: one has, or one that might could not be read.
     Nothing is written.
     """
+    from r2d2.app.finding import find_in_lake
     from r2d2.cli.progress import shown
     from r2d2.cli.show_update import show_finding
-    from r2d2.finding import find_in_lake
 
     settings = settings_from(given)
     with shown(quiet=quiet or as_json) as progress:

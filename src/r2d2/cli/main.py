@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -12,7 +13,7 @@ import click
 
 from r2d2 import __version__
 from r2d2.cli import commands
-from r2d2.errors import R2D2Error
+from r2d2.errors import R2D2Error, UserError
 
 
 class _InOrder(click.Group):
@@ -37,6 +38,14 @@ for command in commands.ALL:
     cli.add_command(command)
 
 
+_MACHINE = {
+    errno.ENOSPC: "free some space there; TMPDIR names the folder for temporary files",
+    errno.EDQUOT: "free some space there; TMPDIR names the folder for temporary files",
+    errno.EROFS: "give a folder that can be written to",
+    errno.ENOMEM: "free some memory; `ulimit -v` says how much this process may have",
+    errno.EMFILE: "allow more open files: `ulimit -n 65536`",
+    errno.ENFILE: "too many files are open on this machine",
+}
 BUG = 70  # a code of its own: 1 says that the scan is done and something needs a look
 
 
@@ -63,7 +72,11 @@ def run(call: Callable[[], Any]) -> int:
         return 2
     except (BrokenPipeError, SystemExit):  # click turns the one into the other; nothing else here exits
         return _reader_gone()
-    except Exception:
+    except Exception as error:
+        told = _of_the_machine(error)
+        if told is not None:
+            print(_sentence(told), file=sys.stderr)
+            return told.exit_code
         traceback.print_exc()
         return BUG
 
@@ -74,6 +87,28 @@ def _sentence(error: R2D2Error) -> str:
 
     hint = f"\nHint: {printable(error.hint)}" if error.hint else ""
     return f"r2d2: {printable(str(error.args[0]))}{hint}"
+
+
+def _of_the_machine(error: Exception) -> UserError | None:
+    """The sentence for a full disk, too little memory or too many open files, wherever it was met; None for others."""
+    if isinstance(error, MemoryError):
+        return UserError("there is not enough memory", hint="free some, or work on a smaller part of the lake")
+    if isinstance(error, FileNotFoundError) and not _has_working_folder():
+        return UserError("the working folder has been removed", hint="change to a folder that is there")
+    hint = _MACHINE.get(error.errno or 0) if isinstance(error, OSError) else None
+    if hint is None:
+        return None
+    assert isinstance(error, OSError)
+    where = f" ({error.filename})" if error.filename else ""
+    _reader_gone()  # what stdout could not take would fail once more at the end
+    return UserError(f"{error.strerror}{where}", hint=hint)
+
+
+def _has_working_folder() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
 
 
 def _reader_gone() -> int:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from r2d2.settings import Declaration, Settings, declarations, load_settings
+from r2d2.settings import CONFIG_FILE, Declaration, Settings, config_in, declarations, load_settings, size_in_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+_CONFIG = click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=f"a TOML file with settings [default: {CONFIG_FILE} in the working folder, which cannot weaken a guard]",
+)
 
 
 def with_settings(command: str) -> Callable[[Command], Command]:
@@ -19,7 +28,7 @@ def with_settings(command: str) -> Callable[[Command], Command]:
         for declaration in reversed(declarations()):
             if not declaration.commands or command in declaration.commands:
                 function = _option(declaration)(function)
-        return function
+        return _CONFIG(function)
 
     return decorate
 
@@ -45,4 +54,29 @@ def _option(declaration: Declaration) -> Callable[[Command], Command]:
 def settings_from(given: dict[str, Any]) -> Settings:
     """The settings in force, with what the command line gave; an option that was not given is left out."""
     names = {declaration.name for declaration in declarations()}
-    return load_settings({k: v for k, v in given.items() if k in names and v not in (None, ())})
+    config: Path | None = given.get("config")
+    loaded = load_settings({k: v for k, v in given.items() if k in names and v not in (None, ())}, config=config)
+    _name_file(config or config_in(Path.cwd()))
+    _question_memory(loaded.driver_memory)
+    return loaded
+
+
+def _name_file(path: Path | None) -> None:
+    """Say which file the settings come from, if there is one, unless only the result is wanted."""
+    from r2d2.cli.output import printable
+
+    context = click.get_current_context(silent=True)
+    if path is not None and not (context and context.params.get("quiet")):
+        click.echo(f"r2d2: settings from {printable(str(path))}", err=True)
+
+
+def _question_memory(asked: str) -> None:
+    """Warn of a driver memory beyond the machine's; it may still be meant, where there is swap."""
+    from r2d2.engine.spark.machine import memory_bytes
+
+    there = memory_bytes()
+    if there and (size_in_bytes(asked) or 0) > there:
+        click.echo(
+            f"r2d2: --driver-memory {asked} is more than the {there / 2**30:.0f} GB of memory here",
+            err=True,
+        )

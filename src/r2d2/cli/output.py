@@ -6,7 +6,6 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from rich.console import Console
@@ -17,7 +16,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that wraps nothing off a terminal, so that lines stay whole in files and pipes."""
+    """A console; in files and pipes its lines stay whole."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 400
     return Console(stderr=stderr, width=width, highlight=False, emoji=False, soft_wrap=not stream.isatty())
@@ -29,17 +28,17 @@ def printable(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A name to stand in a text with markup: printable, and with none of its own."""
+    """A name that is safe inside a text with markup: printable, and its own markup escaped."""
     return escape(printable(text))
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def print_json_list(rows: Iterable[Mapping[str, Any]]) -> None:
-    """A JSON list, written as its items come."""
+    """Print a JSON list item by item."""
     sys.stdout.write("[")
     for number, row in enumerate(rows):
         sys.stdout.write((",\n " if number else "\n ") + json.dumps(row))
@@ -47,7 +46,7 @@ def print_json_list(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def print_csv(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """CSV on stdout; control characters are escaped, what a spreadsheet takes for a formula is quoted (HAZARDS 34)."""
+    """Print CSV on stdout with control characters escaped and formulas of spreadsheets quoted (HAZARDS 34)."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(fields)
     for row in rows:
@@ -64,34 +63,10 @@ def _harmless(value: Any) -> Any:
 def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
 ) -> None:
-    """A table for the eye; the columns named in *right* hold numbers."""
+    """Draw a table; the columns named in *right* hold numbers."""
     table = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold")
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(plain(str(cell)) for cell in row))
     console().print(table)
-
-
-def bytes_for_people(size: float) -> str:
-    """A size with a unit.
-
-    >>> bytes_for_people(999), bytes_for_people(1_234_567)
-    ('999 B', '1.2 MB')
-    """
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} PB"
-
-
-def money(amount: float, currency: str) -> str:
-    """An amount with as many digits as it takes to see something.
-
-    >>> money(1234.5, "USD"), money(0.0001234, "USD"), money(0, "USD")
-    ('1,234.50 USD', '0.00012 USD', '0.00 USD')
-    """
-    if amount == 0 or abs(amount) >= 1:
-        return f"{amount:,.2f} {currency}"
-    return f"{Decimal(f'{amount:.2g}'):f} {currency}"

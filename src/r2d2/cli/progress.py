@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from r2d2.cli.output import bytes_for_people, console
+from r2d2.cli.output import console
+from r2d2.cli.time_left import STALLED_SECONDS, TimeLeft
 from r2d2.pipeline import STEPS, Progress, silent
+from r2d2.report.words import bytes_for_people
 
 _SAYS = {
     "discover": "looking for tables",
@@ -30,19 +33,23 @@ def shown(*, quiet: bool) -> Iterator[Progress]:
         with _bar() as progress:
             yield progress
     else:
-        yield PlainLines()
+        with _pulsing(PlainLines()) as lines:
+            yield lines
 
 
 @contextmanager
 def counted(what: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """A progress for work that counts: told how many are done, of how many, and the name of the last."""
-    if quiet or not sys.stderr.isatty():
-        if not quiet:
-            print(f"r2d2: {what}", file=sys.stderr, flush=True)
+    """A progress for work that counts: told how many are done, of how many, and the name of the last.
+
+    Nothing is shown before the first is done, so that work which cannot begin ends with its error only.
+    """
+    if quiet:
         yield lambda done, total, name: None
-        return
-    with _bar() as show:
-        yield lambda done, total, name: show(what, done, total)
+    elif sys.stderr.isatty():
+        with _bar() as show:
+            yield lambda done, total, name: show(what, done, total)
+    else:
+        yield lambda done, total, name: print(f"r2d2: {what}", file=sys.stderr, flush=True) if done == 1 else None
 
 
 @contextmanager
@@ -83,31 +90,47 @@ def amount(done: int, total: int | None, unit: str = "") -> str:
 
 
 class PlainLines:
-    """One line for each step, and in a long one another now and then."""
+    """One line for each step, and in a long one another now and then, also if nothing advances."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._left = TimeLeft(clock)
+        self._lock = threading.Lock()  # steps and the pulse come from different threads
         self._step = ""
         self._said = 0.0  # when the last line was printed
-        self._begun = 0.0  # when the job began that is being reported
-        self._done = 0
+        self._told = 0.0  # when the figures changed
+        self._figures = ""  # how far the running job is; empty if none runs that counts
 
     def __call__(self, step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
-        """Print a line if it is time."""
-        now = self._clock()
-        if step != self._step:
-            self._say(step, _SAYS.get(step, step))
-            self._step, self._said, self._begun = step, now, now
-        if done < self._done or done == 0:
-            self._begun = now  # another job of the same step
-        self._done = done
-        if unit and total and now - self._said >= SECONDS_BETWEEN_LINES:
-            self._say(step, ", ".join(filter(None, (amount(done, total, unit), detail, self._left(now, done, total)))))
-            self._said = now
+        """Note how far a step is, and print a line if it is time."""
+        with self._lock:
+            now = self._clock()
+            if step != self._step:
+                self._say(step, _SAYS.get(step, step))
+                self._step, self._said = step, now
+            figures = ", ".join(filter(None, (amount(done, total, unit), detail))) if unit and total else ""
+            if figures != self._figures:
+                self._figures, self._told = figures, now
+            self._left.tell(done, total)
+            self._say_figures(now)
 
-    def _left(self, now: float, done: int, total: int) -> str:
-        seconds = (now - self._begun) * (total - done) / done if done else 0
-        return f"about {seconds:,.0f} s left" if seconds >= 1 else ""
+    def pulse(self) -> None:
+        """Print a line if it is time, though nobody has told anything."""
+        with self._lock:
+            self._say_figures(self._clock())
+
+    def _say_figures(self, now: float) -> None:
+        if not self._figures or now - self._said < SECONDS_BETWEEN_LINES:
+            return
+        self._say(self._step, ", ".join(filter(None, (self._figures, self._outlook(now)))))
+        self._said = now
+
+    def _outlook(self, now: float) -> str:
+        """The time left, or for how long nobody has told anything new."""
+        if now - self._told > STALLED_SECONDS:
+            return f"no news for {now - self._told:,.0f} s"
+        seconds = self._left.seconds
+        return f"about {seconds:,.0f} s left" if seconds is not None and seconds >= 1 else ""
 
     def _say(self, step: str, what: str) -> None:
         number = [s.name for s in STEPS].index(step) + 1
@@ -115,8 +138,26 @@ class PlainLines:
 
 
 @contextmanager
+def _pulsing(lines: PlainLines) -> Iterator[PlainLines]:
+    """Let lines be printed now and then while whoever should tell something is silent."""
+    ended = threading.Event()
+
+    def pulse() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LINES / 6):
+            lines.pulse()
+
+    thread = threading.Thread(target=pulse, daemon=True)
+    thread.start()
+    try:
+        yield lines
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
 def _bar() -> Iterator[Progress]:
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
     from rich.table import Column
 
@@ -125,20 +166,21 @@ def _bar() -> Iterator[Progress]:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=10),
         TimeElapsedColumn(Column(no_wrap=True, min_width=7)),
-        TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
+        TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, min_width=7)),  # as it is when drawn
         TextColumn("{task.fields[amount]}", markup=False),  # the last: what a narrow terminal cuts off
     )
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
-        tasks: dict[str, tuple[object, int]] = {}  # by step, its bar and how far it was
+        tasks: dict[str, tuple[object, int, TimeLeft]] = {}  # by step, its bar and how far it was
 
         def show(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
             text = ", ".join(filter(None, (amount(done, total, unit), detail)))
-            task, before = tasks.get(step, (None, 0))
+            task, before, left = tasks.get(step, (None, 0, TimeLeft()))
+            left.tell(done, total)
             if task is None:
-                task = bar.add_task(_SAYS.get(step, step), total=total, amount=text)
+                task = bar.add_task(_SAYS.get(step, step), total=total, amount=text, left=left)
             elif done < before:  # another job of the same step: its speed is another
-                bar.reset(task, total=total, amount=text)  # type: ignore[arg-type]
-            tasks[step] = task, done
+                bar.reset(task, total=total, amount=text, left=left)  # type: ignore[arg-type]
+            tasks[step] = task, done, left
             bar.update(task, completed=done, total=total, amount=text)  # type: ignore[arg-type]
 
         yield show

@@ -25,8 +25,8 @@ def recipe() -> None:
 @_QUIET
 def show(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Show the recipe that is kept for CHILD from PARENT; exit code 1 if it is out of date or there is none."""
+    from r2d2.app.recipe_book import look_up
     from r2d2.cli.show_recipe import show_entry
-    from r2d2.recipe_book import look_up
 
     entry = look_up(settings_from(given), parent=parent, child=child)
     show_entry(entry, as_json=as_json)
@@ -48,11 +48,12 @@ def give(
 
     It is a file with a recipe in JSON, or a text such as 'SELECT a, b FROM parent WHERE a > 5'.
     """
-    from r2d2 import recipe_book
+    from r2d2.app import recipe_book
     from r2d2.cli.show_recipe import show_trial
 
     text = recipe_book.recipe_text(recipe_or_select)
     settings = settings_from(given)
+    parent, child = recipe_book.table_names(settings, parent=parent, child=child)
     made, difference = recipe_book.give(settings, text, parent=parent, child=child, show_values=show_values)
     show_trial(made, difference, parent=parent, child=child, as_json=as_json)
     return int(not difference.same)
@@ -66,9 +67,9 @@ def give(
 @_QUIET
 def infer(parent: str | None, child: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Find recipes for all proven edges of the last scan, or for one, and keep those that rebuild exactly."""
+    from r2d2.app.recipe_book import infer as infer_all
     from r2d2.cli.show_recipe import show_inferred
     from r2d2.errors import UserError
-    from r2d2.recipe_book import infer as infer_all
 
     if parent and not child:
         raise UserError("PARENT is given without CHILD", hint="give both, or none for all edges")
@@ -87,8 +88,8 @@ def infer(parent: str | None, child: str | None, as_json: bool, quiet: bool, **g
 @_QUIET
 def forget(parent: str, child: str, as_json: bool, quiet: bool, **given: Any) -> int:
     """Remove the recipe that is kept for CHILD from PARENT; exit code 1 if there was none."""
+    from r2d2.app.recipe_book import forget as forget_one
     from r2d2.cli.show_recipe import show_forgotten
-    from r2d2.recipe_book import forget as forget_one
 
     gone = forget_one(settings_from(given), parent=parent, child=child)
     show_forgotten(gone, parent=parent, child=child, as_json=as_json)

@@ -49,8 +49,9 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
 def _settings() -> Iterator[str]:
     yield "## Settings\n"
     yield (
-        f"Later wins: default, `{CONFIG_FILE}` in the working folder, environment, option. In the environment a list\n"
-        "is separated as paths are (`:`).\n"
+        f"Later wins: default, `{CONFIG_FILE}` in the working folder or the file of `--config`, environment, option.\n"
+        "`protect`, `protect_owner` and `legal_hold` add up instead: an option never takes away what a file protects.\n"
+        "In the environment a list is separated as paths are (`:`).\n"
     )
     yield "| setting | in the environment | default | meaning |\n| --- | --- | --- | --- |"
     yield from map(_row, declarations())

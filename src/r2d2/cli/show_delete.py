@@ -1,62 +1,48 @@
-"""How deletions, drills and restores look on a terminal, and as JSON."""
+"""Print deletions, drills, restores, status and check-ups, as JSON or drawn for the terminal."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
-from r2d2.cli.output import bytes_for_people, console, money, plain, print_json, print_table
-from r2d2.deleting import Preview
-from r2d2.safety.apply import Applied
-from r2d2.safety.doctor import BAD, Finding
-from r2d2.safety.drill import Drill
-from r2d2.safety.forget import Forget
-from r2d2.safety.plan import Plan
-from r2d2.safety.purge import Purge
-from r2d2.safety.recovery import Recovered
-from r2d2.safety.restore import Restore
-from r2d2.safety.status import Status, TableStatus
-from r2d2.saved import Saved
+from r2d2.cli.output import console, plain, print_json, print_table
+from r2d2.model.counted import counted
+from r2d2.report.deletion import (
+    StatusReport,
+    apply_report,
+    doctor_report,
+    drill_in_words,
+    place_in_words,
+    preview_report,
+    purge_report,
+    restore_in_words,
+    status_report,
+    tables_report,
+    wrong_in_words,
+)
+from r2d2.report.words import bytes_for_people, day, money
+
+if TYPE_CHECKING:
+    from r2d2.app.deleting import Preview
+    from r2d2.app.saved import Saved
+    from r2d2.safety.apply import Applied
+    from r2d2.safety.doctor import Finding
+    from r2d2.safety.drill import Drill
+    from r2d2.safety.forget import Forget
+    from r2d2.safety.plan import Plan
+    from r2d2.safety.purge import Purge
+    from r2d2.safety.recovery import Recovered
+    from r2d2.safety.restore import Restore
+    from r2d2.safety.status import Status, TableStatus
 
 _MOST_LINES = 30
-Some = Sequence[Any]
-
-
-def as_dict(recovered: Sequence[Recovered], done: Some, **more: Any) -> dict[str, Any]:
-    """What every one of these commands prints as JSON."""
-    return {"recovered": [asdict(one) for one in recovered], "tables": [asdict(one) for one in done], **more}
-
-
-def preview_as_dict(seen: Preview) -> dict[str, Any]:
-    """What a plan would do."""
-    return {
-        **plan_as_dict(seen.plan),
-        "type_to_confirm": seen.number_to_type,
-        "refused": seen.refused,
-        "objections": [asdict(one) for one in seen.objections],
-        "steps": list(seen.steps),
-    }
-
-
-def plan_as_dict(plan: Plan) -> dict[str, Any]:
-    """A plan in a few figures."""
-    return {
-        "plan_id": plan.plan_id,
-        "created": plan.created,
-        "lake": plan.lake_root,
-        "tables": len(plan.entries),
-        "bytes": plan.size_bytes,
-        "sha256": plan.sha256,
-    }
 
 
 def show_preview(seen: Preview, *, typed: int | None, as_json: bool) -> None:
-    """What applying the plan would do, step by step."""
+    """Print what applying the plan would do, step by step."""
     if as_json:
-        print_json(preview_as_dict(seen))
+        print_json(preview_report(seen).to_json())
         return
     out = console()
     for step in seen.steps:
@@ -74,24 +60,25 @@ def show_preview(seen: Preview, *, typed: int | None, as_json: bool) -> None:
 
 
 def show_applied(recovered: Sequence[Recovered], done: Sequence[Applied], plan: Plan, *, as_json: bool) -> None:
-    """Which tables went, and which were put back."""
+    """Print which tables went, and which were put back."""
     if as_json:
-        print_json(as_dict(recovered, done, plan_id=plan.plan_id))
+        print_json(apply_report(recovered, done, plan).to_json())
         return
     _show_recovered(recovered)
     gone = [one for one in done if one.is_deleted]
     size = sum(entry.child.size_bytes for entry in plan.entries if entry.child.name in {one.table for one in gone})
     _show_failures("Not deleted", [(one.table, one.because) for one in done if not one.is_deleted])
     console().print(
-        f"[bold]{len(gone):,} of {len(done):,} tables deleted[/], now in quarantine ({bytes_for_people(size)}); "
+        f"[bold]{len(gone):,} of {counted(len(done), 'tables')} deleted[/], "
+        f"now in quarantine ({bytes_for_people(size)}); "
         "`r2d2 restore` brings them back, `r2d2 drill` and later `r2d2 purge` free the space"
     )
 
 
 def show_drills(recovered: Sequence[Recovered], done: Sequence[Drill], *, as_json: bool) -> None:
-    """Which tables were rebuilt exactly, and how long each took."""
+    """Print which tables were rebuilt exactly, and how long each took."""
     if as_json:
-        print_json(as_dict(recovered, done))
+        print_json(tables_report(recovered, done).to_json())
         return
     _show_recovered(recovered)
     if not done:
@@ -103,137 +90,113 @@ def show_drills(recovered: Sequence[Recovered], done: Sequence[Drill], *, as_jso
 
 
 def show_purges(recovered: Sequence[Recovered], done: Sequence[Purge], *, as_json: bool) -> None:
-    """Which tables lost their copy in quarantine, and why others keep it."""
+    """Print which tables lost their copy in quarantine, and why others keep it."""
+    report = purge_report(recovered, done)
     if as_json:
-        print_json(as_dict(recovered, done, freed_bytes=sum(one.freed_bytes for one in done)))
+        print_json(report.to_json())
         return
     _show_recovered(recovered)
     if not done:
         console().print("there is nothing to purge: no table is in quarantine here")
         return
     _show_failures("Still in quarantine", [(one.table, one.because) for one in done if not one.is_purged])
-    freed = bytes_for_people(sum(one.freed_bytes for one in done))
-    console().print(f"[bold]{sum(one.is_purged for one in done):,} of {len(done):,} tables purged[/], {freed} freed")
+    freed = bytes_for_people(report.freed_bytes)
+    console().print(
+        f"[bold]{sum(one.is_purged for one in done):,} of {counted(len(done), 'tables')} purged[/], {freed} freed"
+    )
 
 
 def show_restored(recovered: Sequence[Recovered], done: Sequence[Restore], *, as_json: bool) -> None:
-    """Where each table is now, and what brought it back."""
+    """Print where each table is now, and what brought it back."""
     if as_json:
-        print_json(as_dict(recovered, done))
+        print_json(tables_report(recovered, done).to_json())
         return
     _show_recovered(recovered)
-    back = [(one.table, _how(one), one.path) for one in done if one.is_restored]
+    if not done:
+        console().print("there is nothing to restore: no table is deleted here")
+        return
+    back = [(one.table, restore_in_words(one), one.path) for one in done if one.is_restored]
     _show_rows("Restored", ("table", "how", "where"), back)
     _show_failures("Not restored", [(one.table, one.because) for one in done if not one.is_restored])
-    console().print(f"[bold]{len(back):,} of {len(done):,} tables restored[/]")
+    console().print(f"[bold]{len(back):,} of {counted(len(done), 'tables')} restored[/]")
 
 
 def show_forgotten(recovered: Sequence[Recovered], done: Sequence[Forget], *, as_json: bool) -> None:
-    """Which tables were given up, and why they were lost."""
+    """Print which tables were given up, and why they were lost."""
     if as_json:
-        print_json(as_dict(recovered, done))
+        print_json(tables_report(recovered, done).to_json())
         return
     _show_recovered(recovered)
     _show_failures("Given up", [(one.table, one.because) for one in done])
 
 
-def _how(one: Restore) -> str:
-    """What brought a table back; by its recipe, also why not from quarantine."""
-    return f"by {one.by}: {one.because}" if one.because else f"from {one.by}"
-
-
 def show_status(
     recovered: Sequence[Recovered], found: Status, saved: Saved, *, wrong: int, now: float, as_json: bool
 ) -> None:
-    """The whole lake."""
+    """Print what is deleted, where it is, what must stay for it, and what was saved."""
+    report = status_report(recovered, found, saved, wrong=wrong)
     if as_json:
-        pins = [{"table": table, "deleted_tables": count} for table, count in found.pins]
-        rest = {name: value for name, value in asdict(found).items() if name not in ("tables", "pins")}
-        money_saved = asdict(saved) | {"total": saved.total}
-        print_json(as_dict(recovered, found.tables, pins=pins, saved=money_saved, wrong=wrong, **rest))
+        print_json(report.to_json())
         return
     _show_recovered(recovered)
-    if not found.tables:
+    if not report.tables:
         console().print("nothing was deleted here; `r2d2 plan --out plan.json` and `r2d2 apply plan.json` do that")
         return
-    away = [table for table in found.tables if table.place != "lake"]
+    _draw_status(report, now)
+
+
+def _draw_status(report: StatusReport, now: float) -> None:
+    away = [table for table in report.tables if table.place != "lake"]
     columns = ("table", "where", "since", "size", "rebuilt from", "last drill")
     _show_rows("Deleted", columns, [_status_row(table, now) for table in away], right=("size",))
-    if back := Counter(table.state for table in found.tables if table.place == "lake"):
+    if back := Counter(table.state for table in report.tables if table.place == "lake"):
         says = ", ".join(f"{count:,} {state}" for state, count in sorted(back.items()))
         console().print(f"in the lake again: {says}; --json names them")
-    for table, count in found.pins[:_MOST_LINES]:
-        console().print(f"{plain(table)} must stay as it is: {_tables(count)} rebuilt from it")
-    held = f"; the lake is in use by {plain(found.held_by)}" if found.held_by else ""
+    for pin in report.pins[:_MOST_LINES]:
+        console().print(f"{plain(pin.table)} must stay as it is: {_tables(pin.deleted_tables)} rebuilt from it")
+    held = f"; the lake is in use by {plain(report.held_by)}" if report.held_by else ""
     console().print(
-        f"[bold]{bytes_for_people(found.quarantined_bytes)} in quarantine[/], {bytes_for_people(found.purged_bytes)} "
-        f"purged, {found.plans:,} plan{'' if found.plans == 1 else 's'} applied{held}"
+        f"[bold]{bytes_for_people(report.quarantined_bytes)} in quarantine[/], {bytes_for_people(report.purged_bytes)} "
+        f"purged, {counted(report.plans, 'plans')} applied{held}"
     )
+    saved = report.saved
     parts = (money(part, saved.currency) for part in (saved.storage, saved.maintenance, saved.rebuilds, saved.total))
     console().print(
         "So far: storage {} + maintenance {} − rebuilds {} = [bold]{} saved[/]; ".format(*parts)
-        + f"privacy requests read {saved.rows_not_scanned:,} rows and {bytes_for_people(saved.bytes_not_scanned)} less"
+        + f"privacy requests read {counted(saved.rows_not_scanned, 'rows')} "
+        + f"and {bytes_for_people(saved.bytes_not_scanned)} less"
     )
-    if wrong:
-        console().print(f"[red]{_things_wrong(wrong)}[/]: `r2d2 doctor` says what")
+    if report.wrong:
+        console().print(f"[red]{wrong_in_words(report.wrong)}[/]: `r2d2 doctor` says what")
 
 
 def _status_row(table: TableStatus, now: float) -> tuple[str, ...]:
     return (
         table.table,
-        _where(table, now),
-        _day(table.since),
+        place_in_words(table, now),
+        day(table.since),
         bytes_for_people(table.size_bytes),
         table.parent,
-        _drilled(table),
+        drill_in_words(table),
     )
 
 
-def _things_wrong(count: int) -> str:
-    return "1 thing is wrong" if count == 1 else f"{count:,} things are wrong"
-
-
 def _tables(count: int) -> str:
-    return "1 deleted table is" if count == 1 else f"{count:,} deleted tables are"
-
-
-def _drilled(table: TableStatus) -> str:
-    """How the last drill went, for people."""
-    if table.drill_seconds is not None:
-        return f"exact, {table.drill_seconds:,.1f} s"
-    return f"failed: {table.drill_failed}" if table.drills else "never"
-
-
-def _where(table: TableStatus, now: float) -> str:
-    """Where a table is, for people."""
-    if table.purge_from is not None:
-        left = (table.purge_from - now) / 86_400
-        return f"quarantine, {left:,.1f} days left" if left > 0 else "quarantine, may be purged"
-    if table.place == "recipe":
-        return "purged; its recipe rebuilds it"
-    if table.place == "nowhere":
-        return "lost, and given up"
-    return f"lake ({table.state})" if table.place == "lake" else f"on the way ({table.state})"
+    return f"{counted(count, 'deleted tables')} {'is' if count == 1 else 'are'}"
 
 
 def show_findings(recovered: Sequence[Recovered], found: Sequence[Finding], *, as_json: bool) -> None:
-    """What is wrong, and what is worth knowing."""
-    bad = [one for one in found if one.severity == BAD]
+    """Print what is wrong, and what is worth knowing."""
+    report = doctor_report(recovered, found)
     if as_json:
-        print_json(
-            {
-                "healthy": not bad,
-                "recovered": [asdict(one) for one in recovered],
-                "findings": [asdict(one) for one in found],
-            }
-        )
+        print_json(report.to_json())
         return
     _show_recovered(recovered)
-    for one in [*bad, *(one for one in found if one.severity != BAD)]:
-        mark = "[red]wrong[/]" if one.severity == BAD else "[yellow]note[/]"
-        about = f"{plain(repr(one.table))}: " if one.table else ""
-        console().print(f"{mark} {about}{plain(one.because)}" + (f" — {plain(one.hint)}" if one.hint else ""))
-    console().print(f"[bold]{_things_wrong(len(bad)) if bad else 'nothing is wrong'}[/]")
+    for mark, findings in (("[red]wrong[/]", report.wrong), ("[yellow]note[/]", report.notes)):
+        for one in findings:
+            about = f"{plain(repr(one.table))}: " if one.table else ""
+            console().print(f"{mark} {about}{plain(one.because)}" + (f" — {plain(one.hint)}" if one.hint else ""))
+    console().print(f"[bold]{wrong_in_words(len(report.wrong))}[/]")
 
 
 def _show_recovered(recovered: Sequence[Recovered]) -> None:
@@ -252,7 +215,3 @@ def _show_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         print_table(title, columns, rows[:_MOST_LINES], right)
     if len(rows) > _MOST_LINES:
         console().print(f"… and {len(rows) - _MOST_LINES:,} more; --json has them all")
-
-
-def _day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,77 +1,81 @@
-"""How an update and a finding look on a terminal and as JSON."""
+"""Print updates and findings, as JSON or drawn for the terminal."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
-from r2d2.cli.output import bytes_for_people, console, plain, print_json, print_table, printable
-from r2d2.cli.show import scan_as_dict, show_absent, show_problems
-from r2d2.finding import Finding as Found
-from r2d2.finding import Likeness
-from r2d2.safety.doctor import Finding
-from r2d2.updating import Update
+from r2d2.cli.output import console, plain, print_json, print_table, printable
+from r2d2.cli.show import show_deleted, show_problems
+from r2d2.model.counted import counted
+from r2d2.report.find import Finding as Found
+from r2d2.report.find import Likeness
+from r2d2.report.update import UpdateReport, changes_in_words, update_report
+from r2d2.report.words import bytes_for_people
+
+if TYPE_CHECKING:
+    from r2d2.app.updating import Update
+    from r2d2.safety.doctor import Finding
 
 _MOST = 20
 
 
 def show_update(done: Update, *, state: str, as_json: bool, endangered: Sequence[Finding] = ()) -> None:
-    """What changed in the lake, which edges came and went, and which deleted tables are in danger now."""
+    """Print what changed in the lake, which edges came and went, and which deleted tables are in danger now."""
+    report = update_report(done, state, endangered)
     if as_json:
-        print_json(update_as_dict(done, state) | {"endangered": [asdict(one) for one in endangered]})
-        return
+        print_json(report.to_json())
+    else:
+        _draw_update(report, changes_in_words(done))
+
+
+def _draw_update(report: UpdateReport, changes: str) -> None:
     out = console()
-    for one in endangered:
+    for one in report.endangered:
         out.print(
             f"[bold red]in danger[/] {plain(one.table)}, which was deleted: {plain(one.because)}. {plain(one.hint)}"
         )
-    out.print(f"[bold]{len(done.scan.tables) - len(done.scan.absent):,} tables[/], {plain(_in_words(done))}")
-    told = {one.table for one in endangered}
-    show_absent({name: known for name, known in done.scan.absent.items() if name not in told})
-    changed = done.changes.changed
-    if changed:
-        rows = ((one.table, str(one.change), one.because) for one in changed[:_MOST])
-        print_table(_title("Changed", len(changed)), ("table", "change", "because"), rows)
-    for title, pairs in (("New edges", done.gained), ("Edges that are gone", done.lost)):
-        if pairs:
-            print_table(_title(title, len(pairs)), ("parent", "child"), pairs[:_MOST])
-    show_problems(done.scan)
-    read, edges = bytes_for_people(done.scan.bytes_read), f"{len(done.scan.graph or ()):,} edges stand"
-    kept = done.scan.kept_bytes_read
-    out.print(
-        f"{edges}; {done.kept_edges:,} were taken over, {done.asked_pairs:,} pairs were asked again, {read} of rows "
-        f"{f'and {bytes_for_people(kept)} of kept hashes ' if kept else ''}read. Kept in {plain(state)}."
-    )
+    out.print(f"[bold]{counted(report.tables, 'tables')}[/], {plain(changes)}")
+    told = {one.table for one in report.endangered}
+    show_deleted([one for one in report.deleted if one.table not in told])
+    if report.changed:
+        rows = ((one.table, str(one.change), one.because) for one in report.changed[:_MOST])
+        print_table(_title("Changed", len(report.changed)), ("table", "change", "because"), rows)
+    for title, edges in (("New edges", report.gained), ("Edges that are gone", report.lost)):
+        if edges:
+            pairs = [(edge.parent, edge.child) for edge in edges[:_MOST]]
+            print_table(_title(title, len(edges)), ("parent", "child"), pairs)
+    show_problems(report.problems)
+    out.print(_effort(report))
+
+
+def _effort(report: UpdateReport) -> str:
+    """What the update had to ask and to read."""
+    known = f"{report.kept_edges:,} {_were(report.kept_edges)} taken over"
+    asked = f"{counted(report.asked_pairs, 'pairs')} {_were(report.asked_pairs)} asked again"
+    kept = report.kept_bytes_read
+    hashes = f"and {bytes_for_people(kept)} of kept hashes " if kept else ""
+    read = f"{bytes_for_people(report.bytes_read)} of rows {hashes}read"
+    return f"{_standing(report.edges)}; {known}, {asked}, {read}. Kept in {plain(report.state)}."
+
+
+def _standing(edges: int) -> str:
+    return f"{counted(edges, 'edges')} {'stands' if edges == 1 else 'stand'}"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _title(what: str, count: int) -> str:
     return f"{what} ({_MOST:,} of {count:,}; --json names all)" if count > _MOST else f"{what} ({count:,})"
 
 
-def _in_words(done: Update) -> str:
-    counts = Counter(str(one.change) for one in done.changes.changed)
-    return ", ".join(f"{count:,} {change}" for change, count in counts.items()) or "nothing has changed"
-
-
-def update_as_dict(done: Update, state: str) -> dict[str, Any]:
-    """The JSON shape of `r2d2 update --json`."""
-    return scan_as_dict(done.scan, state) | {
-        "previous": done.old.run,
-        "changed": [asdict(one) | {"change": str(one.change)} for one in done.changes.changed],
-        "gained": [{"parent": parent, "child": child} for parent, child in done.gained],
-        "lost": [{"parent": parent, "child": child} for parent, child in done.lost],
-        "kept_edges": done.kept_edges,
-        "asked_pairs": done.asked_pairs,
-    }
-
-
 def show_finding(finding: Found, *, as_json: bool) -> None:
-    """What the lake has of a table."""
+    """Print what the lake has of a table."""
     if as_json:
-        print_json(finding_as_dict(finding))
+        print_json(finding.to_json())
         return
     out = console()
     out.print(printable(f"{finding.path} {finding.says}"), markup=False, style="bold")
@@ -94,9 +98,6 @@ def _finding_rows(finding: Found) -> Iterator[tuple[object, ...]]:
     for what, found in groups:
         for one in found:
             copies = "all" if one.bag else "too few"
-            yield what, one.table, f"{one.containment:.6g}", copies, f"{one.missing_rows:,}", f"{one.rows:,}"
-
-
-def finding_as_dict(finding: Found) -> dict[str, Any]:
-    """The JSON shape of `r2d2 find --json`."""
-    return {"is_there": finding.is_there} | asdict(finding)
+            share = "" if one.containment is None else f"{one.containment:.6g}"
+            rows = "" if one.rows is None else f"{one.rows:,}"
+            yield what, one.table, share, copies, f"{one.missing_rows:,}", rows

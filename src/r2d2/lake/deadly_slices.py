@@ -7,22 +7,22 @@ Polars, and a fork of a process with Polars' threads hangs as soon as it reads.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
 from r2d2.errors import R2D2Error
+from r2d2.formats.parquet.read import FileSlice, try_to_read
+from r2d2.lake.fresh_python import command, environment
 from r2d2.lake.guarded import guarded_map
-from r2d2.lake.read_slice import FileSlice, try_to_read
 
 
 def deadly_slices(parts: Sequence[FileSlice], *, timeout_seconds: float) -> dict[int, str]:
     """Which of the slices, by position, kill or hang whoever reads them, or cannot be read, and why."""
     done = subprocess.run(
-        [sys.executable, "-m", __name__],
+        command(__name__),
         input=json.dumps({"parts": list(parts), "seconds": timeout_seconds}),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
         stdout=subprocess.PIPE,
         encoding="utf-8",
         check=False,

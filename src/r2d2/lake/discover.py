@@ -4,9 +4,14 @@
   With several roots each root's base name comes before it. A root that is itself a table has its base name.
 - Part files (`part-0.parquet`, `000000_0`, a UUID, any Parquet beside `_SUCCESS` …) make their folder one
   table; a Parquet file named otherwise is a table of its own. `folder_tables` are globs on the names of
-  folders whose Parquet files are one table, whatever they are called.
-- The topmost folder with `key=value` folders that hold data is one table. Files that disagree on the keys, or
-  data beside such folders, make it unreadable.
+  folders whose Parquet files are one table, whatever they are called; `split` are globs on those of folders
+  that are no table: each file in them is one.
+- Names such as `2024-01-01.parquet` only suggest a table (`Table.by_names`): the schemas decide. If they do not
+  fit one another the lake is listed again with that folder `apart`, and each file is a table.
+- The topmost folder with `key=value` folders that hold data is one table; files that disagree on the keys make
+  it unreadable. Data beside such folders: a single folder is one like any other; files with names that people
+  give are tables of their own; part files make the table unreadable, as do all files where a writer's marker or
+  the user calls the folder one table.
 - Delta, Iceberg, Hudi, and files of other formats are named as problems and not read.
 - What is in a table's folder and is no part of it is in its `unexplained`; an entry that ends in `/` is a
   folder that was not looked into, cannot be used, or was excluded. Hidden folders (`.x`, `_x`) stay shut.
@@ -20,16 +25,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from r2d2.errors import UserError
 from r2d2.lake.filters import Patterns
-from r2d2.lake.found import Draft, Found, counted
+from r2d2.lake.found import Draft, Found
 from r2d2.lake.identity import find_overlaps, merge_same, resolve_links
 from r2d2.lake.listing import paths_above
 from r2d2.lake.roots import Root, resolve_roots
-from r2d2.lake.walk import walk
+from r2d2.lake.walk import Told, walk
+from r2d2.model.counted import counted
 from r2d2.model.table import Discovery, Problem
+from r2d2.stores.contract import Store
+from r2d2.stores.local import LocalStore
 
 
 def discover(
@@ -38,20 +47,27 @@ def discover(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     folder_tables: Sequence[str] = (),
+    split: Sequence[str] = (),
+    apart: Collection[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Discovery:
-    """Every table under *roots*, each once. *progress* gets the number found so far, now and then."""
+    """Every table under *roots*, each once. *progress* gets the number found so far, now and then.
+
+    *apart* are the paths of folders whose files, though they are named like parts, do not fit one another.
+    """
+    store = LocalStore(listed_ns=time.time_ns())
     report = progress or (lambda count: None)
     resolved = resolve_roots([roots] if isinstance(roots, str) else roots)
-    found, forced = Found(), Patterns(folder_tables, known=())
+    found, told = Found(), Told(Patterns(folder_tables, known=()), Patterns(split, known=()), frozenset(apart))
     for root in resolved:
-        _walk_one(root, found, forced, report)
+        _walk_one(root, found, store, told, report)
     if not found.drafts:
         where = ", ".join(root.path for root in resolved)
         raise UserError(f"no table under {where}", hint=_what_there_is(found))
     resolve_links(found, resolved)
     _select(found, include, exclude)
-    _name_unused("--folder-table", forced, found)
+    _name_unused("--folder-table", told.one, found)
+    _name_unused("--split", told.split, found)
     tables = [draft.finish() for draft in found.drafts]
     merged, overlaps = merge_same(tables, find_overlaps(tables))
     report(len(merged))
@@ -59,9 +75,9 @@ def discover(
     return Discovery(tuple(root.path for root in resolved), tuple(merged), tuple(problems), overlaps)
 
 
-def _walk_one(root: Root, found: Found, forced: Patterns, report: Callable[[int], None]) -> None:
+def _walk_one(root: Root, found: Found, store: Store, told: Told, report: Callable[[int], None]) -> None:
     before = len(found.drafts)
-    walk(root, found, is_forced=forced.match_itself, progress=report)
+    walk(root, found, store=store, told=told, progress=report)
     if len(found.drafts) == before:
         found.notice(root.label, "no table was found in this root")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from r2d2.lake.listing import Folder, Link, printable
+from r2d2.model.counted import counted
 from r2d2.model.table import DataFile, Problem, Table
 
 
@@ -20,6 +21,7 @@ class Draft:
     location: str
     files: tuple[DataFile, ...]
     is_folder: bool
+    by_names: bool = False
     aliases: list[str] = field(default_factory=list)
     unexplained: list[str] = field(default_factory=list)
 
@@ -31,7 +33,7 @@ class Draft:
     def finish(self) -> Table:
         """The table."""
         aliases, unexplained = tuple(sorted(self.aliases)), tuple(sorted(set(self.unexplained)))
-        return Table(self.name, "parquet", self.location, self.files, aliases, unexplained)
+        return Table(self.name, "parquet", self.location, self.files, aliases, unexplained, self.by_names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,17 @@ class Found:
     links: list[FoundLink] = field(default_factory=list)
     unsupported: Counter[str] = field(default_factory=Counter)  # by format, for the one who finds nothing else
 
-    def add(self, name: str, location: str, files: Iterable[DataFile], *, is_folder: bool) -> Draft:
+    def add(
+        self, name: str, location: str, files: Iterable[DataFile], *, is_folder: bool, by_names: bool = False
+    ) -> Draft:
         """Keep a table."""
-        self.drafts.append(Draft(name, location, tuple(files), is_folder))
+        self.drafts.append(Draft(name, location, tuple(files), is_folder, by_names))
         return self.drafts[-1]
 
-    def unreadable(self, name: str, reasons: Sequence[str]) -> None:
+    def unreadable(self, name: str, reasons: Sequence[str], *, way_out: str = "") -> None:
         """Keep what cannot be used, though it should be."""
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        hint = f"put it right, or leave it out with --exclude {shlex.quote(name)}"
+        hint = f"put it right, {way_out}or leave it out with --exclude {shlex.quote(name)}"
         self.problems.append(Problem(name, reasons[0] + more, hint, "unreadable"))
 
     def refuse_table(self, folder: Folder) -> None:
@@ -80,12 +84,3 @@ class Found:
     def notice(self, name: str, because: str, *, hint: str = "") -> None:
         """Keep what the user may want to know."""
         self.problems.append(Problem(name, because, hint, "notice"))
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things, given in the plural.
-
-    >>> counted(1, "CSV files"), counted(1200, "CSV files")
-    ('1 CSV file', '1,200 CSV files')
-    """
-    return f"{count:,} {what if count != 1 else what.removesuffix('s')}"

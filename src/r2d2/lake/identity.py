@@ -38,12 +38,12 @@ def find_overlaps(tables: Iterable[Table]) -> Pairs:
     """The pairs of names, in order, of tables that share a file or lie one in the other's folder."""
     tables = list(tables)
     at = {table.location: table.name for table in tables}
-    holders: dict[tuple[int, int], set[str]] = defaultdict(set)
+    holders: dict[str, set[str]] = defaultdict(set)
     pairs: set[tuple[str, str]] = set()
     above: dict[str, list[str]] = {}  # by folder: the tables that it lies in; most folders hold many tables
     for table in tables:
         for file in table.files:
-            holders[file.identity].add(table.name)
+            holders[file.version.identity].add(table.name)
         folder = os.path.dirname(table.location)
         if folder not in above:
             above[folder] = [at[path] for path in paths_above(table.location) if path in at]
@@ -66,10 +66,9 @@ def merge_same(tables: Iterable[Table], overlaps: Pairs) -> tuple[list[Table], P
 
 
 def _physical(table: Table) -> object:
-    """Equal for tables of the same files. Size and time too: not every file system has real inodes."""
-    return tuple(
-        sorted((file.identity, file.size_bytes, file.modified_ns, repr(file.partition)) for file in table.files)
-    )
+    """Equal for tables of the same files. Size and time too: not every file system tells its files apart."""
+    files = ((f.version.identity, f.size_bytes, f.modified_ns, repr(f.partition)) for f in table.files)
+    return tuple(sorted(files))
 
 
 def _as_one(group: Sequence[Table]) -> Table:

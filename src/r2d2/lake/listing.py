@@ -1,4 +1,4 @@
-"""What lies in one folder: files, folders and links, each with what is known of it. No link is followed."""
+"""List one folder: files, folders and links, each with what is known of it. No link is followed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from r2d2.lake.recognise import (
     marks_a_table,
     table_format,
 )
+from r2d2.model.versions import FileVersion
+from r2d2.stores.contract import FILE, FOLDER, LINK, Entry, Store, Stored
 
+NOT_ASKED = Stored(0, 0, FileVersion("", "", settled=False))
 _NOW_AND_THEN = 256  # folders
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file. Size, time and identity are known of Parquet files only."""
+    """One file. Size, time and version are known of Parquet files only."""
 
     name: str
     format: str
-    size_bytes: int = 0
-    modified_ns: int = 0
-    identity: tuple[int, int] = (0, 0)
-    changed_ns: int = 0
+    stored: Stored = NOT_ASKED
     error: str = ""  # why it cannot be used, where it is or may be Parquet
 
     @property
@@ -106,7 +106,8 @@ Look = Callable[[Folder, str], Folder]
 class Listings:
     """Folders that were looked at ahead of the walk, so that none is listed twice."""
 
-    def __init__(self, *, now_and_then: Callable[[], None]) -> None:
+    def __init__(self, store: Store, *, now_and_then: Callable[[], None]) -> None:
+        self._store = store
         self._ahead: dict[str, Folder] = {}
         self._listed = 0
         self._now_and_then = now_and_then
@@ -115,7 +116,7 @@ class Listings:
         """The folder of that name in *parent*."""
         path = parent.path_of(name)
         if path not in self._ahead:
-            self._ahead[path] = list_folder(path, parent.name_of(name))
+            self._ahead[path] = list_folder(path, parent.name_of(name), self._store)
             self._listed += 1
             if self._listed % _NOW_AND_THEN == 0:
                 self._now_and_then()
@@ -126,29 +127,28 @@ class Listings:
         self._ahead.pop(folder.path, None)
 
     def clear(self) -> None:
-        """Free everything; what is still needed will be listed anew."""
+        """Free everything; folders that are still needed are listed again."""
         self._ahead.clear()
 
 
-def list_folder(path: str, name: str, *, prefix: str | None = None) -> Folder:
+def list_folder(path: str, name: str, store: Store, *, prefix: str | None = None) -> Folder:
     """List a folder. What goes wrong is kept in the result, for the table that it would make incomplete."""
     folder = Folder(path, name, name + "/" if prefix is None else prefix)
     if not is_utf8(path):
         folder.error = "has a name that is not UTF-8"
         return folder
     try:
-        with os.scandir(path) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                _add(folder, entry)
+        for entry in store.list(path):
+            _add(folder, entry, store)
         linked = [link.name for link in folder.links]
-        folder.table_format = table_format(path, [*folder.folders, *folder.hidden, *linked])
+        folder.table_format = table_format(path, [*folder.folders, *folder.hidden, *linked], store)
     except OSError as error:
         folder.error = f"cannot be listed ({error.strerror})"
     return folder
 
 
-def look_at_file(path: str, *, is_regular: bool = True) -> File:
-    """One file, by its path."""
+def look_at_file(path: str, store: Store, *, is_regular: bool = True, stored: Stored | None = None) -> File:
+    """One file, by its path; *stored* if that is known."""
     name = os.path.basename(path)
     stated = format_by_name(name)
     if stated not in (PARQUET, None):
@@ -158,11 +158,10 @@ def look_at_file(path: str, *, is_regular: bool = True) -> File:
     if not is_regular:
         return File(name, stated or OTHER, error="is neither a file nor a folder" if stated else "")
     try:
-        found = stated or format_by_content(path)
+        found = stated or format_by_content(path, store)
         if found != PARQUET:
             return File(name, found)
-        stat = os.lstat(path)  # not the DirEntry's: on Windows that has no inode
-        return File(name, PARQUET, stat.st_size, stat.st_mtime_ns, (stat.st_dev, stat.st_ino), stat.st_ctime_ns)
+        return File(name, PARQUET, stored or store.stat(path))
     except OSError as error:
         return File(name, stated or OTHER, error=f"cannot be opened ({error.strerror})")
 
@@ -185,16 +184,16 @@ def paths_above(path: str) -> Iterator[str]:
         path, parent = parent, os.path.dirname(parent)
 
 
-def _add(folder: Folder, entry: os.DirEntry[str]) -> None:
-    name = entry.name
-    if entry.is_symlink():
-        folder.links.append(_link(entry.path, name))
-    elif entry.is_dir(follow_symlinks=False):
+def _add(folder: Folder, entry: Entry, store: Store) -> None:
+    name, kind, stored = entry
+    if kind == LINK:
+        folder.links.append(_link(folder.path_of(name), name))
+    elif kind == FOLDER:
         (folder.hidden if is_hidden(name) else folder.folders).append(name)
     elif name.startswith((".", "_")):
         folder.files.append(File(name, BOOKKEEPING if is_bookkeeping(name) else OTHER))
     else:
-        folder.files.append(look_at_file(entry.path, is_regular=entry.is_file(follow_symlinks=False)))
+        folder.files.append(look_at_file(folder.path_of(name), store, is_regular=kind == FILE, stored=stored))
 
 
 def _link(path: str, name: str) -> Link:

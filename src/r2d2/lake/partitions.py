@@ -26,6 +26,7 @@ class Partitioned:
 
     holds_rows: bool = False  # there is data in them: this is a table, readable or not
     is_incomplete: bool = False  # there may be data in those that cannot be listed
+    tops: set[str] = field(default_factory=set)  # the partition folders at the top with data, or that may have some
     files: list[DataFile] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)  # why they do not make one table
     unexplained: list[str] = field(default_factory=list)  # paths
@@ -55,21 +56,24 @@ def split_partition(name: str) -> tuple[str, str | None] | None:
 def read_partitions(folder: Folder, look: Look) -> Partitioned:
     """Everything below the partition folders of *folder*. Only if that `holds_rows` is it a table."""
     result = Partitioned()
-    pending: list[tuple[Folder, str, Partition]] = [(folder, name, ()) for name in _partition_names(folder)]
+    pending: list[tuple[Folder, str, Partition, str]]
+    pending = [(folder, name, (), name) for name in _partition_names(folder)]
     columns: dict[tuple[str, ...], str] = {}  # the partition columns seen, and where first
     while pending:
-        parent, name, above = pending.pop()
+        parent, name, above, top = pending.pop()
         part = split_partition(name)
         assert part is not None
         partition = (*above, part)
         inner = look(parent, name)
         _take_folder(inner, partition, result)
         if inner.table_format or inner.error:
+            result.tops.add(top)
             continue
         if any(file.may_hold_rows for file in inner.files):
             result.holds_rows = True
+            result.tops.add(top)
             columns.setdefault(tuple(column for column, _ in partition), inner.name)
-        pending.extend((inner, deeper, partition) for deeper in _partition_names(inner))
+        pending.extend((inner, deeper, partition, top) for deeper in _partition_names(inner))
         result.strays.extend((inner, other) for other in inner.folders if split_partition(other) is None)
     result.conflicts += _disagreements(columns)
     if result.holds_rows:
@@ -80,7 +84,7 @@ def read_partitions(folder: Folder, look: Look) -> Partitioned:
 
 def data_file(path: str, file: File, partition: Partition = ()) -> DataFile:
     """A listed file as a table's."""
-    return DataFile(path, file.size_bytes, file.modified_ns, file.identity, partition, changed_ns=file.changed_ns)
+    return DataFile(path, *file.stored, partition)
 
 
 def _partition_names(folder: Folder) -> Iterator[str]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Container, Sequence
 from fnmatch import fnmatchcase
 
+from r2d2.stores.contract import Store
+
 PARQUET = "parquet"
 BOOKKEEPING = "bookkeeping"  # a writer's or the system's own notes: no data, and no surprise
 OTHER = ""  # no format that we know
@@ -47,6 +49,19 @@ _PART = re.compile(
     re.DOTALL | re.ASCII,
 )
 
+# Names that only the writers of tables give: their files are parts, whatever is in them.
+_WRITTEN = re.compile(
+    "|".join(
+        (
+            r"part[-_.](?=.*\d).+",  # Spark, Hadoop, pyarrow, Dask
+            r"0\d{5}_\d+(?:_copy_\d+)?",  # Hive
+            rf"\d{{8}}_\d{{6}}_\d{{5}}_[0-9a-z]{{5}}(?:_{_UUID})?",  # Presto, Trino, Athena
+            r"\d{4}_part_\d+",  # Redshift
+        )
+    ),
+    re.DOTALL | re.ASCII,
+)
+
 
 def format_by_name(name: str) -> str | None:
     """The format that a file's name states; OTHER if it states none of ours, None if it states nothing.
@@ -64,14 +79,9 @@ def format_by_name(name: str) -> str | None:
     return OTHER if extension in _NO_TABLE else _FORMATS.get(extension)
 
 
-def format_by_content(path: str) -> str:
+def format_by_content(path: str, store: Store) -> str:
     """The format that the first bytes of a regular file state."""
-    # Not blocking and no links: the name may be a pipe or a link by now (HAZARDS 31).
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-    try:
-        head = os.read(handle, 4)
-    finally:
-        os.close(handle)
+    (head,) = store.ranges(path, [(0, 4)])
     if head in (b"PAR1", b"PARE"):  # PARE: its footer is encrypted, which is for the footer's reader to say
         return PARQUET
     if head == b"Obj\x01":
@@ -104,16 +114,16 @@ def is_state_folder(file_names: Collection[str], folder_names: Collection[str]) 
     return "runs" in folder_names and {"format.json", "key"} <= set(file_names)
 
 
-def table_format(path: str, folder_names: Container[str]) -> str:
+def table_format(path: str, folder_names: Container[str], store: Store) -> str:
     """Delta, Hudi or Iceberg, if the folder at *path* is such a table, else ''. Raises OSError."""
     if "_delta_log" in folder_names:
         return "Delta"
     if ".hoodie" in folder_names:
         return "Hudi"
     if "metadata" in folder_names and os.path.isdir(os.path.join(path, "metadata")):
-        with os.scandir(os.path.join(path, "metadata")) as entries:
-            if any(entry.name.endswith((".metadata.json", ".metadata.json.gz")) for entry in entries):
-                return "Iceberg"
+        entries = store.list(os.path.join(path, "metadata"))
+        if any(entry.name.endswith((".metadata.json", ".metadata.json.gz")) for entry in entries):
+            return "Iceberg"
     return ""
 
 
@@ -135,6 +145,15 @@ def parts_among(names: Sequence[str], *, folder_name: str, is_one_table: bool) -
 def looks_like_a_part(name: str) -> bool:
     """Whether a file is named as writers name the parts of a table, rather than as people name a table."""
     return _PART.fullmatch(_stem(name)) is not None and not _has_foreign_extension(name)
+
+
+def was_written_as_a_part(name: str) -> bool:
+    """Whether only a writer of tables names a file so; a number, a date or a hash names other files as well.
+
+    >>> [was_written_as_a_part(name) for name in ("part-0.parquet", "000000_0", "2024-01-01.parquet", "1-17-1.parquet")]
+    [True, True, False, False]
+    """
+    return _WRITTEN.fullmatch(_stem(name)) is not None
 
 
 def _stem(name: str) -> str:

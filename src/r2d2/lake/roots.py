@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from r2d2.errors import UserError
 from r2d2.lake.listing import is_utf8, paths_above, printable
 from r2d2.lake.recognise import is_hidden, table_format
+from r2d2.stores.local import LocalStore
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=/)")  # two letters at least: C:/ is a path
 
@@ -114,7 +115,7 @@ def _check_surroundings(path: str) -> None:
             signs.append("metadata")
         names = [name for name in signs if os.path.lexists(os.path.join(folder, name))]
         try:
-            found = table_format(folder, names)
+            found = table_format(folder, names, LocalStore())
         except OSError:
             continue  # nobody reads Iceberg without its metadata
         if found:

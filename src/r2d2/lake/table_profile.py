@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import date
 
 from r2d2.errors import TableError
-from r2d2.lake.merge import FilesProfile
+from r2d2.formats.merge import FilesProfile
 from r2d2.model.profile import ColumnStats, TableProfile, Value
 from r2d2.model.schema import Column, Schema, Token, spell
 from r2d2.model.table import DataFile, Table
@@ -19,9 +19,9 @@ _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 def table_profile(
     table: Table, metadata: FilesProfile, *, ignore_case: bool = False, partition_types: str = "infer"
 ) -> tuple[Table, TableProfile]:
-    """The table with its files' row groups, and its profile; TableError where its columns contradict one another."""
-    row_groups = {file.path: file.row_groups for file in metadata.files}
-    files = tuple(replace(file, row_groups=row_groups[file.path]) for file in table.files)
+    """The table with its files' parts, and its profile; TableError where its columns contradict one another."""
+    parts = {file.path: file.parts for file in metadata.files}
+    files = tuple(replace(file, parts=parts[file.path]) for file in table.files)
     columns = {Column(token, c.type_name): c.stats for token, c in metadata.columns.items()}
     in_files = {column.token[0] for column in columns}  # a struct of that name is hidden by the folders as well
     for column, stats in partition_columns(files, infer=partition_types == "infer").items():

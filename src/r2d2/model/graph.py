@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 
+from r2d2.model.containment import Missing
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaOperations:
@@ -91,6 +93,23 @@ class Edges:
     def __len__(self) -> int:
         return len(self.parents)
 
+    @property
+    def columns(self) -> tuple[array[int], ...]:
+        """Every column, in the order in which `Edges` takes them."""
+        return self.parents, self.children, self.check, self.missing_rows, self.missing_copies, self.via
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Parent and child of each edge."""
+        return zip(self.parents, self.children, strict=True)
+
+    def missing(self) -> Iterator[Missing]:
+        """Counts of what each edge's parent lacks; -1: not counted."""
+        return map(Missing, self.missing_rows, self.missing_copies)
+
+    def concat(self, other: Edges) -> Edges:
+        """The edges of both, these first."""
+        return Edges(*(one + two for one, two in zip(self.columns, other.columns, strict=True)))
+
 
 @dataclass(frozen=True)
 class ContainmentGraph:
@@ -111,7 +130,7 @@ class ContainmentGraph:
 
     def edges(self) -> Iterator[tuple[str, str]]:
         """The edges that stand, by name, parent first."""
-        for parent, child in zip(self.standing.parents, self.standing.children, strict=True):
+        for parent, child in self.standing.pairs():
             yield self.tables[parent], self.tables[child]
 
     def find(self, parent: int, child: int) -> tuple[Edges, int] | None:

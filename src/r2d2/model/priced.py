@@ -89,6 +89,7 @@ class Choice:
     lower_bound: float
     proven: bool  # the cheapest choice, by an exact algorithm or by the solver's proof
     components: tuple[Component, ...]  # those with at least one edge that could pay
+    given_up: float = 0.0  # the part of the objective that keeping the preferred of equal tables costs
 
     @property
     def gap(self) -> float:

@@ -25,8 +25,11 @@ class ColumnStats(NamedTuple):
     low_exact: bool = False
     high_exact: bool = False
 
-
-UNKNOWN = ColumnStats()
+    def holds_value(self, rows: int | None) -> bool:
+        """Whether a column of so many *rows* (None: unknown) is known to hold a value that is not NULL."""
+        if self.nulls is not None and rows is not None:
+            return self.nulls < rows
+        return self.low_exact or self.high_exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +38,13 @@ class TableProfile:
 
     table: str
     schema: Schema
-    rows: int
+    rows: int | None  # None: not known before the table is read; unknown never prunes and never proves
     size_bytes: int
     stats: tuple[ColumnStats, ...]
 
     def known_values(self) -> bytes:
         """One byte per column: 1 where it is known to hold at least one value that is not NULL."""
-        rows = self.rows
-        return bytes(
-            stats.nulls < rows if stats.nulls is not None else stats.low_exact or stats.high_exact
-            for stats in self.stats
-        )
+        return bytes(stats.holds_value(self.rows) for stats in self.stats)
 
     def column(self, column: Column) -> ColumnStats | None:
         """The statistics of *column*, or None where the table has no such column."""

@@ -10,10 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from r2d2.model import predicate as predicates
+from r2d2.model.counted import counted
 from r2d2.model.predicate import Predicate
 from r2d2.model.schema import Column, Schema, Token, spell
 
 FORMAT = 1
+INFERRED, GIVEN = "inferred", "given"  # where a recipe comes from: found by R2D2, or given by a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,24 @@ class ChosenRows:
     bitmap: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column of the child that its rows are sorted by, in the order of docs/recipes.md."""
+
+    column: Token  # the child's
+    descending: bool = False
+    nulls_first: bool = True
+
+    def __str__(self) -> str:
+        nulls = "" if self.nulls_first != self.descending else f" NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+        return f"{spell(self.column)}{' DESC' if self.descending else ''}{nulls}"
+
+
+Order = tuple[SortKey, ...]
+LONGEST_NOTE = 1000
+UNSORTED_KINDS = ("list", "map", "struct")  # of values that are never sorted by
+
+
 @dataclass(frozen=True)
 class Recipe:
     """The parent's rows that a predicate keeps, or those that are listed; some columns of them; each in its type."""
@@ -41,6 +61,8 @@ class Recipe:
     where: Predicate | None = None  # None: every row
     distinct: bool = False  # each row once, whatever the parent has
     rows: tuple[ChosenRows, ...] | None = None  # listed rows; then there is no predicate
+    order: Order | None = None  # rows are sorted so, ties and () as in the parent; None: in any order
+    lost_order: str = ""  # an order that the child has or declares, and that is not given back: a remark for people
 
     def __post_init__(self) -> None:
         if self.rows is not None and (self.where is not None or self.distinct):
@@ -48,6 +70,9 @@ class Recipe:
         tokens = [output.column.token for output in self.columns]
         if not tokens or len(set(tokens)) < len(tokens):
             raise ValueError("a recipe needs each column of the child once")
+        keys = [key.column for key in self.order or ()]
+        if len(set(keys)) < len(keys) or not set(keys) <= set(tokens):
+            raise ValueError("a recipe sorts by columns of the child, by each once")
 
     @property
     def kind(self) -> str:
@@ -79,11 +104,24 @@ def to_sql(recipe: Recipe, parent: str) -> str:
         for c in recipe.columns
     ]
     words = ["SELECT", *(["DISTINCT"] if recipe.distinct else []), ", ".join(names), "FROM", spell((parent,))]
-    text = " ".join(words)
+    if recipe.where is not None:
+        words += ["WHERE", predicates.to_sql(recipe.where)]
+    if recipe.order:
+        words += ["ORDER BY", order_text(recipe.order)]
     if recipe.rows is not None:
         rows = sum(file.rows for file in recipe.rows)
-        return f"{text} -- {rows:,} listed rows of {len(recipe.rows):,} files ({recipe.selector_bytes:,} bytes)"
-    return text if recipe.where is None else f"{text} WHERE {predicates.to_sql(recipe.where)}"
+        listed = f"{counted(rows, 'listed rows')} of {counted(len(recipe.rows), 'files')}"
+        words.append(f"-- {listed} ({recipe.selector_bytes:,} bytes)")
+    return " ".join(words)
+
+
+def order_text(order: Order) -> str:
+    """The keys as ORDER BY has them, with Spark's rule for NULL: small, unless it is said.
+
+    >>> order_text((SortKey(("a",)), SortKey(("b",), descending=True, nulls_first=True)))
+    'a, b DESC NULLS FIRST'
+    """
+    return ", ".join(map(str, order))
 
 
 def to_json(recipe: Recipe) -> dict[str, Any]:
@@ -103,25 +141,56 @@ def to_json(recipe: Recipe) -> dict[str, Any]:
             {"file": file.path, "count": file.rows, "bitmap": base64.b64encode(file.bitmap).decode()}
             for file in recipe.rows
         ]
+    if recipe.order is not None:
+        data["order"] = order_to_json(recipe.order)
+    if recipe.lost_order:
+        data["lost_order"] = recipe.lost_order
     return data
+
+
+def order_to_json(order: Order) -> list[dict[str, Any]]:
+    """Plain JSON values."""
+    return [{"column": list(key.column), "descending": key.descending, "nulls_first": key.nulls_first} for key in order]
+
+
+def order_from_json(data: Any) -> Order:
+    """The order that `order_to_json` wrote; ValueError for anything else."""
+    if not isinstance(data, list):
+        raise ValueError("the order of a recipe is a list of columns")
+    return tuple(map(_sort_key, data))
+
+
+def _sort_key(data: Any) -> SortKey:
+    match data:
+        case {"column": column, **rest} if rest.keys() <= {"descending", "nulls_first"}:
+            descending = rest.get("descending", False)
+            nulls_first = rest.get("nulls_first", not descending)
+            if isinstance(descending, bool) and isinstance(nulls_first, bool):
+                return SortKey(predicates.token_from_json(column), descending, nulls_first)
+    raise ValueError('a column to sort by has a "column" and perhaps "descending" and "nulls_first", true or false')
 
 
 def from_json(data: Any) -> Recipe:
     """The recipe that `to_json` wrote; ValueError for anything else."""
     if not isinstance(data, dict):
         raise ValueError("a recipe is an object")
-    unknown = data.keys() - {"format", "columns", "where", "distinct", "rows"}
+    unknown = data.keys() - {"format", "columns", "where", "distinct", "rows", "order", "lost_order"}
     if unknown:
         raise ValueError(f"a recipe has no field {sorted(unknown)[0]!r}")
     if data.get("format", FORMAT) != FORMAT:
         raise ValueError(f"the recipe is of format {data['format']!r}, not {FORMAT}")
     if not isinstance(data.get("columns"), list) or not isinstance(data.get("distinct", False), bool):
         raise ValueError("a recipe has a list of columns, and distinct is true or false")
+    lost_order = data.get("lost_order", "")
+    if not isinstance(lost_order, str) or len(lost_order) > LONGEST_NOTE:
+        raise ValueError(f"lost_order is a text of at most {LONGEST_NOTE:,} characters")
     return Recipe(
         columns=tuple(map(_column, data["columns"])),
         where=predicates.from_json(data["where"]) if "where" in data else None,
         distinct=data.get("distinct", False),
         rows=_file_rows(data["rows"]) if "rows" in data else None,
+        order=order_from_json(data["order"]) if "order" in data else None,
+        lost_order=lost_order,
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from r2d2.model.containment import EXACT_BAG, EXACT_SET, Containment
 from r2d2.model.graph import ContainmentGraph, SchemaGraph
 from r2d2.model.profile import TableProfile
+from r2d2.model.scan_settings import ScanSettings
 from r2d2.model.table import Absent, Problem, Table
 
 
@@ -35,7 +37,8 @@ class Scan:
     schema_graph: SchemaGraph | None = None
     graph: ContainmentGraph | None = None
     funnel: tuple[FunnelLine, ...] = ()
-    settings: Mapping[str, object] = field(default_factory=dict)  # those it was made with
+    settings: ScanSettings = field(default_factory=ScanSettings)
+    in_force: Mapping[str, object] = field(default_factory=dict)  # all settings of the run, for the record
     session_seconds: float = 0.0  # how long Spark took to start
     run: str = ""  # the name under which the state keeps it
     listed_ns: int = 0  # when listing the files began: what was written later may not be what was read
@@ -44,6 +47,7 @@ class Scan:
     since_runs: tuple[str, ...] = ()  # earlier runs that proved edges which still stand
     since: array[int] = field(default_factory=lambda: array("I"))  # for each standing edge, its place in since_runs
     absent: Mapping[str, Absent] = field(default_factory=dict)  # tables that are deleted, and still part of the graph
+    unsampled: frozenset[str] = frozenset()  # the tables that were absent when rows were sampled
 
     def standing_since(self, edge: int) -> str:
         """The run that settled the standing edge at this place; nothing since then could have changed it."""
@@ -59,17 +63,32 @@ class Scan:
     @property
     def bag(self) -> bool:
         """Whether copies of a row were counted."""
-        return bool(self.settings.get("bag"))
+        return self.settings.bag
+
+    @property
+    def containment(self) -> Containment:
+        """The policy that its edges hold by."""
+        return EXACT_BAG if self.settings.bag else EXACT_SET
 
     @property
     def sample_rows(self) -> int:
         """How many rows of each child were sampled."""
-        return int(str(self.settings.get("rows", 100)))
+        return self.settings.rows
 
     @property
-    def probe_width(self) -> int:
-        """How many columns a sampled row was looked for in."""
-        return int(str(self.settings.get("columns", 4)))
+    def ranked_profiles(self) -> list[TableProfile]:
+        """The profiles by which the columns of samples were chosen."""
+        return [profile for profile in self.profiles if profile.table not in self.unsampled]
+
+    @property
+    def samples_guarantee(self) -> bool:
+        """Whether samples keep the promise of Theorem 4.2: if it was asked for, or if the result stands on them."""
+        return self.settings.epsilon > 0 or not self.settings.verify
+
+    @property
+    def probe_width(self) -> int | None:
+        """How many columns a sampled row was looked for in at most; None: in all of its table's."""
+        return None if self.samples_guarantee else self.settings.columns
 
     @property
     def needs_a_look(self) -> bool:
@@ -78,8 +97,8 @@ class Scan:
 
     @property
     def rows(self) -> int:
-        """Rows of all tables that are there."""
-        return sum(profile.rows for profile in self.profiles if profile.table not in self.absent)
+        """Rows of all tables that are there, as far as they are known."""
+        return sum(profile.rows or 0 for profile in self.profiles if profile.table not in self.absent)
 
     @property
     def size_bytes(self) -> int:

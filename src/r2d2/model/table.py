@@ -3,55 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-
-class Stamp(NamedTuple):
-    """What the file system says of a physical file."""
-
-    device: int
-    inode: int
-    size_bytes: int
-    changed_ns: int
-    modified_ns: int
-
-    @classmethod
-    def of(cls, stat: os.stat_result) -> Stamp:
-        """That of a file as it is now."""
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime_ns, stat.st_mtime_ns)
-
-    def written_ns(self, listed_ns: int) -> int:
-        """When it was written to last. A time after that of the listing says nothing; then the system's stamp does."""
-        return self.modified_ns if self.modified_ns <= listed_ns or not self.changed_ns else self.changed_ns
+from r2d2.model.profile import TableProfile
+from r2d2.model.versions import FileVersion
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One file of a table. `partition` holds what the folder names say, as written there."""
+    """One file of a table. `partition` holds the values of its folder names, as written there."""
 
     path: str  # absolute
     size_bytes: int
-    modified_ns: int
-    identity: tuple[int, int]  # device and inode: one physical file, whatever its name
+    modified_ns: int  # as its writers say
+    version: FileVersion
     partition: tuple[tuple[str, str | None], ...] = ()  # (column, raw value); None is Hive's null
-    row_groups: tuple[tuple[int, int], ...] = ()  # rows and bytes of each, once its metadata was read
-    changed_ns: int = 0  # the system's own stamp of the last change of anything about it: no writer can set it
+    parts: tuple[tuple[int, int], ...] = ()  # rows and bytes of what its format reads as one, once it was profiled
 
     @property
     def rows(self) -> int:
-        """Rows of the file, once its metadata was read."""
-        return sum(rows for rows, _ in self.row_groups)
-
-    @property
-    def stamp(self) -> Stamp:
-        """The same as long as nobody writes to this physical file, wherever it is."""
-        return Stamp(*self.identity, self.size_bytes, self.changed_ns, self.modified_ns)
+        """Rows of the file, once it was profiled."""
+        return sum(rows for rows, _ in self.parts)
 
 
-FileState = tuple[str, Stamp, tuple[tuple[str, str | None], ...]]
+FileState = tuple[str, FileVersion, tuple[tuple[str, str | None], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +35,17 @@ class Table:
     """One table: its name is its path below the lake root, with `/`."""
 
     name: str
-    source: str  # which kind of source reads it: "parquet", …
+    format: str  # the name of the format that reads it: see r2d2.formats
     location: str  # absolute path of its folder or file
     files: tuple[DataFile, ...]
     aliases: tuple[str, ...] = ()  # other names of the same physical table
     unexplained: tuple[str, ...] = ()  # files in its folder that are no part of it: never deletable
+    by_names: bool = field(default=False, compare=False)  # only file names suggest which files are one table
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is one file, rather than a folder."""
+        return len(self.files) == 1 and self.files[0].path == self.location
 
     @property
     def size_bytes(self) -> int:
@@ -73,7 +55,7 @@ class Table:
     @property
     def states(self) -> frozenset[FileState]:
         """What tells one state of each of its files from another."""
-        return frozenset((file.path, file.stamp, file.partition) for file in self.files)
+        return frozenset((file.path, file.version, file.partition) for file in self.files)
 
     @property
     def version(self) -> str:
@@ -95,6 +77,16 @@ class Problem:
     def needs_a_look(self) -> bool:
         """Whether the run should end with exit code 1: something was left out that may matter."""
         return self.kind == "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """Tables whose metadata could be had, with it, and the problems of the others."""
+
+    tables: Sequence[Table]
+    profiles: Sequence[TableProfile]
+    problems: Sequence[Problem]
+    apart: Collection[str] = ()  # folders, by path, whose files are named like parts and do not fit one another
 
 
 @dataclass(frozen=True, slots=True)

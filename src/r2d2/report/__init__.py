@@ -1,1 +1,1 @@
-"""What a person or a machine gets to see: frozen objects, rendered to terminal, JSON, CSV or HTML."""
+"""View models and their JSON: what the terminal draws, `--json` prints, and a page or notebook shows."""

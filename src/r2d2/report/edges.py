@@ -1,25 +1,26 @@
-"""The containment edges of a scan as rows: one shape for table, JSON, CSV, pandas and notebook."""
+"""The containment edges of a scan as rows: one view model for table, JSON, CSV, pandas and notebook."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.graph import Edges
 from r2d2.model.scan import Scan
+from r2d2.report.document import Document
 from r2d2.report.evidence import content_evidence, profile_evidence
+from r2d2.report.html_table import html_table
 from r2d2.steps.prune_by_minmax import judge_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeRow:
-    """One pair of tables: the JSON shape of `r2d2 edges --json`."""
+@dataclass(frozen=True)
+class EdgeRow(Document):
+    """One pair of tables, as `r2d2 edges` lists it."""
 
     parent: str
     child: str
@@ -27,8 +28,8 @@ class EdgeRow:
     containment: float | None  # share of the child's rows that are in the parent; None: not counted
     bag: bool | None  # whether it holds with multiplicity too; None: not counted
     missing_rows: int | None  # rows of the child that are not in the parent; None: not counted
-    child_rows: int
-    parent_rows: int
+    child_rows: int | None
+    parent_rows: int | None
     because: str
     since: str | None = None  # the run that settled it; None: a pair that was dropped
     parent_deleted: str | None = None  # None: it is there; else what became of it
@@ -54,15 +55,10 @@ class EdgeTable:
         """A DataFrame with one row per edge."""
         import pandas as pd
 
-        return pd.DataFrame([as_dict(row) for row in self.rows], columns=list(EDGE_FIELDS))
+        return pd.DataFrame([row.to_json() for row in self.rows], columns=list(EDGE_FIELDS))
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in EDGE_FIELDS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(getattr(row, name)))}</td>" for name in EDGE_FIELDS) + "</tr>"
-            for row in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return html_table(EDGE_FIELDS, (row.to_json() for row in self.rows))
 
 
 def standing_edges(scan: Scan) -> Iterator[EdgeRow]:
@@ -76,7 +72,9 @@ def dropped_edges(scan: Scan) -> Iterator[EdgeRow]:
     """The pairs of the schema graph that were ruled out: by content, then by metadata, worked out again in batches."""
     assert scan.schema_graph is not None and scan.graph is not None
     yield from _rows(scan, scan.graph.ruled_out)
-    for _, dropped in judge_pairs(scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, bag=scan.bag):
+    for _, dropped in judge_pairs(
+        scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, containment=scan.containment
+    ):
         for parent, child in zip(dropped.parents.tolist(), dropped.children.tolist(), strict=True):
             yield _row(scan, parent, child, profile_evidence(scan, parent, child))
 
@@ -88,6 +86,13 @@ def _rows(scan: Scan, edges: Edges) -> Iterator[EdgeRow]:
         yield _row(scan, parent, child, evidence, *missing)
 
 
+def _share(missing_rows: int, child_rows: int | None) -> float | None:
+    """The share of the child's rows that the parent holds; None: unknown."""
+    if not missing_rows:
+        return 1.0
+    return 1 - missing_rows / child_rows if child_rows else None
+
+
 def _row(
     scan: Scan, parent: int, child: int, evidence: Evidence, missing_rows: int = -1, missing_copies: int = -1
 ) -> EdgeRow:
@@ -97,7 +102,7 @@ def _row(
         parent=scan.tables[parent].name,
         child=scan.tables[child].name,
         verdict=evidence.verdict,
-        containment=(1 - missing_rows / child_rows if child_rows else 1.0) if counted else None,
+        containment=_share(missing_rows, child_rows) if counted else None,
         bag=missing_copies == 0 if counted else None,
         missing_rows=missing_rows if counted else None,
         child_rows=child_rows,
@@ -111,8 +116,3 @@ def _row(
 def _deleted(scan: Scan, table: int) -> str | None:
     known = scan.absent.get(scan.tables[table].name)
     return known.says if known else None
-
-
-def as_dict(row: EdgeRow) -> dict[str, Any]:
-    """One row as plain values."""
-    return asdict(row) | {"verdict": str(row.verdict)}

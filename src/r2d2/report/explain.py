@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from r2d2.errors import UserError
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.scan import Scan
+from r2d2.report.document import as_json
 from r2d2.report.evidence import content_evidence, profile_evidence
-from r2d2.steps.compare_profiles import compare_schemas
+from r2d2.steps.edges.compare_profiles import compare_schemas
+
+_SAYS = {
+    Verdict.IMPOSSIBLE: "is not contained in",
+    Verdict.POSSIBLE: "may be contained in",
+    Verdict.PROVEN: "is contained in",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,24 @@ class Explanation:
         """The reason that decided."""
         return self.trail[-1].because
 
+    @property
+    def says(self) -> str:
+        """The answer in words."""
+        return f"{self.child} {_SAYS[self.verdict]} {self.parent}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `r2d2 explain`."""
+        row = self.missing_row
+        return {
+            "parent": self.parent,
+            "child": self.child,
+            "verdict": str(self.verdict),
+            "because": self.because,
+            "trail": [as_json(evidence) for evidence in self.trail],
+            "deleted": dict(self.deleted),
+            "missing_row": None if row is None else [{"column": name, "value": value} for name, value in row.values],
+        }
+
 
 def explain(scan: Scan, *, parent: str, child: str) -> Explanation:
     """Why *child* is, may be or cannot be contained in *parent*."""
@@ -62,31 +89,37 @@ def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
     evidence = content_evidence(scan, *found) if found else None
     if evidence:
         yield evidence
-    elif scan.graph is not None and not found:
+    elif scan.graph is not None:
         yield from _unread(scan, parent, child)
 
 
 def _unread(scan: Scan, *tables: int) -> Iterator[Evidence]:
     """Why the rows of a pair were not compared, if that is so."""
+    assert scan.graph is not None
     names = [scan.tables[table].name for table in tables]
     for name in names:
         if name in scan.absent:
             because = f"{name} is deleted: its rows were not there to be compared"
-            yield Evidence("verify_containment", Verdict.POSSIBLE, because)
+            yield Evidence(scan.graph.step, Verdict.POSSIBLE, because)
     for problem in scan.problems:
         if problem.needs_a_look and problem.where in names:
             because = f"{problem.where} could not be read: {problem.because}"
-            yield Evidence("verify_containment", Verdict.POSSIBLE, because)
+            yield Evidence(scan.graph.step, Verdict.POSSIBLE, because)
 
 
 def find_table(scan: Scan, name: str) -> int:
-    """The number of the table with this name or alias; else an error with the nearest names."""
+    """The number of the table with this name, alias or path on disk; else an error with the nearest names."""
     wanted = name.removeprefix("./").rstrip("/")
     if wanted in scan.number_of:
         return scan.number_of[wanted]
+    path = os.path.realpath(name) if name and "\0" not in name else ""
+    at_path = [number for number, table in enumerate(scan.tables) if table.location == path]
+    if len(at_path) == 1:
+        return at_path[0]
+    below = [os.path.relpath(path, root) for root in scan.roots if path.startswith(os.path.join(root, ""))]
     for problem in scan.problems:
-        if problem.where == wanted and problem.kind != "notice":
-            raise UserError(f"table {wanted} was left out: {problem.because}", hint=problem.hint)
+        if problem.where in (wanted, *below) and problem.kind != "notice":
+            raise UserError(f"table {problem.where} was left out: {problem.because}", hint=problem.hint)
     raise UserError(f"there is no table {name} in this scan", hint=_nearest(wanted, list(scan.number_of)))
 
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
 from r2d2.safety.batches import shares
-from r2d2.safety.check_tables import TableChecks
+from r2d2.safety.errors import Changed, DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.files import Files
-from r2d2.safety.guards import check_plan
-from r2d2.safety.lake import Lake
-from r2d2.safety.moving import in_quarantine, sync_names
+from r2d2.safety.guards import LakeSize, check_plan
+from r2d2.safety.locked_lake import Lake
 from r2d2.safety.operations import (
     CheckPlan,
     CheckTables,
@@ -26,13 +25,15 @@ from r2d2.safety.operations import (
     VerifyAside,
     operations,
 )
+from r2d2.safety.per_table import ask, each, own_errors
 from r2d2.safety.plan import Content, Entry, Plan, TableSeen
-from r2d2.safety.rebuilder import Comparison, Rebuilder, Verify
+from r2d2.safety.ports import Comparison, Rebuilder, Verify
+from r2d2.safety.preflight import TableChecks
+from r2d2.safety.quarantine import in_quarantine, sync_names
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
 from r2d2.safety.recovery import undo_move
-from r2d2.safety.refused import Changed, DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.registry import State
-from r2d2.safety.tables import (
+from r2d2.safety.snapshots import (
     Examined,
     Look,
     examine,
@@ -42,7 +43,6 @@ from r2d2.safety.tables import (
     refuse_rewritten,
     refuse_unexplained,
 )
-from r2d2.safety.trials import ask, each, own_errors
 
 QUIET_SECONDS = 3600.0
 _NOT_MOVED = (errno.ENOENT, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY)
@@ -74,6 +74,7 @@ class Run:
     lake: Lake
     rebuilder: Rebuilder
     approval: Approval
+    count_lake: Callable[[], LakeSize]
     quiet_seconds: float
     outcomes: dict[str, Applied] = field(default_factory=dict)
     verified: dict[str, Verified] = field(default_factory=dict)
@@ -82,12 +83,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What verifying a table in quarantine gave, and how it and its parent looked when their bytes were checked."""
+    """What verifying a table in quarantine gave, and how it and its parents looked when their bytes were checked."""
 
     content: Content
     seconds: float
     child_look: Look
-    parent_look: Look
+    parent_looks: tuple[Look, ...]
 
 
 @dataclass(slots=True)
@@ -96,7 +97,7 @@ class Aside:
 
     entry: Entry
     slot: str
-    before: tuple[Look, Look] | None = None  # of child and parent
+    before: tuple[Look, ...] = ()  # of child and parents
     error: R2D2Error | None = None
 
 
@@ -106,6 +107,7 @@ def apply(
     *,
     rebuilder: Rebuilder,
     approval: Approval,
+    count_lake: Callable[[], LakeSize],
     quiet_seconds: float = QUIET_SECONDS,
     progress: Callable[[Operation], None] = lambda operation: None,
 ) -> tuple[Applied, ...]:
@@ -113,10 +115,10 @@ def apply(
 
     Whatever stops the whole run, such as Ctrl-C, first puts back what is not yet committed.
 
-    Raises Refused before anything was touched if any guard speaks against any part of the plan. *progress* gets each
-    operation before it is performed.
+    Raises Refused before anything was touched if any guard speaks against any part of the plan. *count_lake* says how
+    large the lake is now. *progress* gets each operation before it is performed.
     """
-    run = Run(lake, rebuilder, approval, quiet_seconds)
+    run = Run(lake, rebuilder, approval, count_lake, quiet_seconds)
     try:
         for operation in operations(plan):
             progress(operation)
@@ -180,6 +182,7 @@ def _check_plan(run: Run, plan: Plan) -> None:
         plan,
         run.lake.registry,
         lake_root=run.lake.files.root,
+        lake_size=run.count_lake(),
         approved_by=approval.approved_by,
         typed=approval.typed,
         empty_too=approval.empty_too,
@@ -219,7 +222,7 @@ def _verify_aside(run: Run, operation: VerifyAside) -> None:
 
     def look(one: Aside) -> None:
         child = look_at(files, one.entry.child, in_quarantine(one.slot))
-        one.before = child, look_at(files, one.entry.parent, one.entry.parent.location)
+        one.before = child, *(look_at(files, parent, parent.location) for parent in one.entry.parents)
 
     share = dict(zip((one.slot for one in batch), shares([one.entry for one in batch]), strict=True))
 
@@ -236,8 +239,8 @@ def _verify_aside(run: Run, operation: VerifyAside) -> None:
 
 def _question(files: Files, one: Aside) -> Verify:
     entry = one.entry
-    parent = placed(files, entry.parent, entry.parent.location)
-    return Verify(entry.recipe, parent, placed(files, entry.child, in_quarantine(one.slot)))
+    parents = tuple(placed(files, parent, parent.location) for parent in entry.parents)
+    return Verify(entry.recipe, parents, placed(files, entry.child, in_quarantine(one.slot)))
 
 
 def _verified(files: Files, one: Aside, compared: Comparison, parents: Examined, seconds: float) -> Verified:
@@ -245,10 +248,9 @@ def _verified(files: Files, one: Aside, compared: Comparison, parents: Examined,
     refuse_different(entry, compared.differs)
     refuse_unexpected(entry, compared.content)
     child_look = examine(files, entry.child, in_quarantine(one.slot), alone=True)
-    parent_look = parents.look(entry.parent)
-    assert one.before is not None
-    refuse_written(entry, one.before, (child_look, parent_look))
-    return Verified(compared.content, seconds, child_look, parent_look)
+    parent_looks = tuple(parents.look(parent) for parent in entry.parents)
+    refuse_written(entry, one.before, (child_look, *parent_looks))
+    return Verified(compared.content, seconds, child_look, parent_looks)
 
 
 def refuse_different(entry: Entry, differs: str) -> None:
@@ -264,7 +266,7 @@ def refuse_unexpected(entry: Entry, content: Content) -> None:
         raise Changed(f"{entry.child.name!r} has other counts or another digest than planned", hint="plan anew")
 
 
-def refuse_written(entry: Entry, before: tuple[Look, Look], after: tuple[Look, Look]) -> None:
+def refuse_written(entry: Entry, before: tuple[Look, ...], after: tuple[Look, ...]) -> None:
     """What was written to while it was compared was not compared (HAZARDS 14)."""
     if before != after:
         raise Changed(f"{entry.child.name!r} or its parent was written to meanwhile", hint="wait for the writer")
@@ -289,7 +291,8 @@ def _commit(run: Run, operation: Commit) -> None:
 
 
 def _look_again(run: Run, operation: Commit, verified: Verified) -> None:
-    files, child, parent = run.lake.files, operation.entry.child, operation.entry.parent
+    files, child = run.lake.files, operation.entry.child
     refuse_reappeared(files, child)
     refuse_moving_target(files, child, in_quarantine(operation.slot), verified.child_look)
-    refuse_moving_target(files, parent, parent.location, verified.parent_look)
+    for parent, look in zip(operation.entry.parents, verified.parent_looks, strict=True):
+        refuse_moving_target(files, parent, parent.location, look)

@@ -25,19 +25,25 @@ def batches(
     size, parents = 0, set[str]()
     for item in items:
         entry = entry_of(item)
-        more = entry.child.size_bytes + (0 if entry.parent.location in parents else entry.parent.size_bytes)
+        more = _bytes_beside(entry, parents)
         if batch and (len(batch) == most_tables or size + more > most_bytes):
             yield tuple(batch)
             batch, parents = [], set()
-            size, more = 0, entry.child.size_bytes + entry.parent.size_bytes
+            size, more = 0, _bytes_beside(entry, parents)
         batch.append(item)
-        parents.add(entry.parent.location)
+        parents.update(parent.location for parent in entry.parents)
         size += more
     if batch:
         yield tuple(batch)
 
 
+def _bytes_beside(entry: Entry, parents: set[str]) -> int:
+    """Bytes of a child and of those of its parents that are not in the batch yet."""
+    new = (parent.size_bytes for parent in entry.parents if parent.location not in parents)
+    return entry.child.size_bytes + sum(new)
+
+
 def shares(entries: Sequence[Entry]) -> list[float]:
     """What part of a batch's work each table is, by the bytes that are read and written for it."""
-    sizes = [entry.child.size_bytes + entry.parent.size_bytes for entry in entries]
+    sizes = [entry.child.size_bytes + entry.parent_bytes for entry in entries]
     return [size / sum(sizes) for size in sizes]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import typing
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -37,9 +37,11 @@ def parse(text: bytes) -> Any:
 
 
 def encode(value: Any) -> Any:
-    """A dataclass as plain JSON values."""
-    if is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    """A dataclass or named tuple as plain JSON values; fields that are None are left out."""
+    kind: Any = type(value)
+    if _has_fields(kind):
+        given = ((name, getattr(value, name)) for name in _hints(kind))
+        return {name: encode(item) for name, item in given if item is not None}
     return [encode(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -50,8 +52,8 @@ def decode(kind: type[T], value: Any, where: str = "") -> T:
 
 
 def _decode(kind: Any, value: Any, where: str) -> Any:
-    if is_dataclass(kind):
-        return _decode_dataclass(kind, value, where)
+    if _has_fields(kind):
+        return _decode_fields(kind, value, where)
     origin = typing.get_origin(kind)
     if origin is tuple:
         if type(value) is not list:
@@ -64,11 +66,21 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
     return value
 
 
-def _decode_dataclass(kind: Any, value: Any, where: str) -> Any:
+def _decode_fields(kind: Any, value: Any, where: str) -> Any:
     hints = _hints(kind)
-    if type(value) is not dict or value.keys() != hints.keys():
+    needed = {name for name, hint in hints.items() if type(None) not in typing.get_args(hint)}
+    if type(value) is not dict or not needed <= value.keys() <= hints.keys():
         raise Malformed(f"{where} must have these fields and no others: {', '.join(hints)}")
-    return kind(**{name: _decode(hint, value[name], f"{where}.{name}") for name, hint in hints.items()})
+    return kind(**{name: _decode(_given(hints[name]), item, f"{where}.{name}") for name, item in value.items()})
+
+
+def _has_fields(kind: Any) -> bool:
+    return is_dataclass(kind) or hasattr(kind, "_fields")
+
+
+def _given(hint: Any) -> Any:
+    """The type of a field that is given, where it need not be."""
+    return typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
 
 
 @cache

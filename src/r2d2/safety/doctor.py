@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from r2d2.model.counted import counted
+from r2d2.safety.errors import Changed, JournalDamaged
 from r2d2.safety.files import FOLDER, Files
 from r2d2.safety.journal import Told, read_journal
-from r2d2.safety.moving import in_quarantine, is_stranded
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
-from r2d2.safety.plan import is_bookkeeping
-from r2d2.safety.refused import Changed, JournalDamaged
+from r2d2.safety.plan import TableSeen, is_bookkeeping
+from r2d2.safety.quarantine import in_quarantine, is_stranded
 from r2d2.safety.registry import SETTLED, Registry, Slot, State
-from r2d2.safety.tables import Examined, examine, has_its_times, look_at, refuse_unexplained, some
+from r2d2.safety.snapshots import Examined, examine, has_its_times, look_at, refuse_unexplained, some
 
 BAD, NOTE = "bad", "note"
 _OURS = frozenset(("journal.jsonl", "lock", "quarantine", "work"))
@@ -53,7 +54,7 @@ def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Itera
     if holder is not None:
         yield Finding(NOTE, "lock", "", f"the lake is in use by {holder}", "what is below may be in motion")
     if told.torn_bytes and holder is None:
-        because = f"its last {told.torn_bytes} bytes were torn by a crash"
+        because = f"a crash tore its last {counted(told.torn_bytes, 'bytes')}"
         yield Finding(NOTE, "journal", "", because, "the next apply, drill, purge or restore cuts them off")
     parents = Examined(files, alone=False)
     for slot in registry.active:
@@ -71,9 +72,10 @@ def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iter
     aside = list(_about_quarantined(files, slot, deep)) if slot.state is State.QUARANTINED else []
     needs_parent = slot.state in (State.QUARANTINED, State.PURGING, State.PURGED)
     if needs_parent or (slot.state is State.RESTORING and pending is not None and pending.severity == BAD):
-        of_parent = list(_about_parent(files, slot, parents, deep))
+        of_parent = [one for parent in slot.entry.parents for one in _about_parent(files, slot, parent, parents, deep)]
         if aside and any(one.severity == BAD for one in of_parent):
-            hint = f"`r2d2 restore` takes what has every row; else bring {slot.entry.parent.name!r} back from a backup"
+            names = slot.entry.parent_names
+            hint = f"`r2d2 restore` takes what has every row; else bring {names!r} back from a backup"
             aside, of_parent = ([replace(one, hint=hint) for one in found] for found in (aside, of_parent))
         yield from (*aside, *of_parent)
     if slot.state in SETTLED:
@@ -123,9 +125,9 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
         yield Finding(BAD, "quarantine", child.name, because, "restore it by its recipe now, while its parent is whole")
 
 
-def _about_parent(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
-    child, parent = slot.entry.child, slot.entry.parent.rows
-    known = {file.path for file in slot.entry.parent.files}
+def _about_parent(files: Files, slot: Slot, pinned: TableSeen, parents: Examined, deep: bool) -> Iterator[Finding]:
+    child, parent = slot.entry.child, pinned.rows
+    known = {file.path for file in pinned.files}
     try:
         look = look_at(files, parent, parent.location)
         if deep or not has_its_times(parent, look):

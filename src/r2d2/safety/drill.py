@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from r2d2.safety.batches import batches, shares
-from r2d2.safety.find import deleted, find_slot, refuse_unsettled
-from r2d2.safety.lake import Lake
-from r2d2.safety.moving import in_work, scrap_or_say
-from r2d2.safety.rebuild import Rebuilding, examine_quarantined, rebuild_all, rebuilt
-from r2d2.safety.rebuilder import Compare, Comparison, Placed, Rebuilder
+from r2d2.safety.deleted import deleted, find_slot, refuse_unsettled
+from r2d2.safety.errors import Changed, DiskError
+from r2d2.safety.locked_lake import Lake
+from r2d2.safety.per_table import ask, each
+from r2d2.safety.ports import Compare, Comparison, Placed, Rebuilder
+from r2d2.safety.quarantine import in_work, scrap_or_say
+from r2d2.safety.rebuild_exactly import Rebuilding, examine_quarantined, rebuild_all, rebuilt
 from r2d2.safety.records import Drilled
-from r2d2.safety.refused import Changed, DiskError
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.trials import ask, each
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ An implementation raises plain OSError (FileExistsError, FileNotFoundError, …)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from r2d2.safety.refused import Refused
+from r2d2.model.versions import FileVersion
+from r2d2.safety.errors import Refused
 
 FILE, FOLDER, OTHER = "file", "folder", "other"
 
@@ -22,10 +23,9 @@ class Stat:
 
     kind: str  # file, folder, or other: links, pipes, devices
     size_bytes: int
-    modified_ns: int
-    changed_ns: int  # the system's own stamp, which a writer cannot set back
-    inode: int
-    device: int
+    version: FileVersion
+    written_ns: int  # the newest of its times, the system's own included, which a writer cannot set back
+    file_system: str  # a rename is one step within it
     links: int
 
 
@@ -60,8 +60,8 @@ class Files(Protocol):
     def make_folder(self, path: str) -> None:
         """Make one folder that must not exist yet."""
 
-    def open_as(self, path: str, like: str) -> None:
-        """Open a file or folder to those of the group and others who can reach *like*; what its owner may do stays."""
+    def open_as(self, path: str, like: Sequence[str]) -> None:
+        """Open a file or folder to the group and others who can reach all of *like*; what its owner may do stays."""
 
     def move(self, source: str, target: str) -> None:
         """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""

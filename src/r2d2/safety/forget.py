@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from r2d2.safety.deleted import find_slot
+from r2d2.safety.errors import Changed, Refused
 from r2d2.safety.files import Files
-from r2d2.safety.find import find_slot
 from r2d2.safety.guards import refuse_nameless
-from r2d2.safety.lake import Lake
-from r2d2.safety.rebuild import examine_parent, has_all_its_rows
+from r2d2.safety.locked_lake import Lake
+from r2d2.safety.rebuild_exactly import examine_parents, has_all_its_rows
 from r2d2.safety.records import Forgotten
-from r2d2.safety.refused import Changed, Refused
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.tables import Examined
+from r2d2.safety.snapshots import Examined
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def refuse_recoverable(files: Files, slot: Slot, parents: Examined) -> str:
     if has_all_its_rows(files, slot):
         raise Refused(f"{name!r} is not lost: its rows are in quarantine", hint="`r2d2 restore` brings it back")
     try:
-        examine_parent(parents, slot.entry)
+        examine_parents(parents, slot.entry)
     except Changed as error:
         return str(error.args[0])
     raise Refused(f"{name!r} is not lost: its parent can rebuild it", hint="`r2d2 restore` brings it back")
@@ -57,4 +57,4 @@ def refuse_recoverable(files: Files, slot: Slot, parents: Examined) -> str:
 
 def _forget(lake: Lake, slot: Slot, because: str, approved_by: str) -> Forget:
     lake.write(Forgotten(slot.slot, approved_by, because, lake.now()))
-    return Forget(slot.entry.child.name, slot.slot, slot.entry.parent.name, because)
+    return Forget(slot.entry.child.name, slot.slot, slot.entry.parent_names, because)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+from r2d2.model.counted import counted
+from r2d2.safety.errors import Refused
 from r2d2.safety.paths import overlaps
 from r2d2.safety.plan import (
     Entry,
@@ -14,28 +17,42 @@ from r2d2.safety.plan import (
     refuse_other_version,
     refuse_unsealed,
 )
-from r2d2.safety.refused import Refused
 from r2d2.safety.registry import Registry
-from r2d2.safety.tables import some
+from r2d2.safety.snapshots import some
 
 LARGE_SHARE = 0.2  # of the lake's tables or bytes: above it the number of tables must be typed back
 
 
+@dataclass(frozen=True, slots=True)
+class LakeSize:
+    """Tables and bytes of a whole lake, as somebody has counted them."""
+
+    tables: int
+    size_bytes: int
+
+
 def check_plan(
-    plan: Plan, registry: Registry, *, lake_root: str, approved_by: str, typed: int | None, empty_too: bool
+    plan: Plan,
+    registry: Registry,
+    *,
+    lake_root: str,
+    lake_size: LakeSize,
+    approved_by: str,
+    typed: int | None,
+    empty_too: bool,
 ) -> None:
-    """All guards that need only the plan and the registry."""
-    refuse_other_version(plan)
+    """All guards that need only the plan, the registry and the size of the lake now."""
+    refuse_other_version(plan.version)
     refuse_unsealed(plan)
     refuse_malformed(plan)
     refuse_other_lake(plan, lake_root)
     refuse_used(plan, registry)
     refuse_nameless(approved_by)
-    refuse_large(plan, typed)
+    refuse_large(plan, lake_size, typed)
     refuse_overlapping(plan)
     refuse_deleting_parents(plan)
     gone = Places((slot.entry.child.location, slot.entry.child.name) for slot in registry.active)
-    pins = Places((slot.entry.parent.location, slot.entry.child.name) for slot in registry.active)
+    pins = Places((parent.location, slot.entry.child.name) for slot in registry.active for parent in slot.entry.parents)
     for entry in plan.entries:
         refuse_same_table(entry)
         refuse_deleted_parent(entry, gone)
@@ -63,19 +80,25 @@ def refuse_nameless(approved_by: str) -> None:
         raise Refused("nobody approved the plan", hint="say who does")
 
 
-def number_to_type(plan: Plan) -> int | None:
+def smaller_size(plan: Plan, now: LakeSize) -> LakeSize:
+    """The lake as the plan states it or as it was counted now, whichever is smaller: a plan may state anything."""
+    return LakeSize(min(plan.lake_tables, now.tables), min(plan.lake_bytes, now.size_bytes))
+
+
+def number_to_type(plan: Plan, now: LakeSize) -> int | None:
     """The number of tables, if the plan takes so much of the lake that a person should type it (HAZARDS 30)."""
-    tables = len(plan.entries) > LARGE_SHARE * plan.lake_tables
-    return len(plan.entries) if tables or plan.size_bytes > LARGE_SHARE * plan.lake_bytes else None
+    size = smaller_size(plan, now)
+    tables = len(plan.entries) > LARGE_SHARE * size.tables
+    return len(plan.entries) if tables or plan.size_bytes > LARGE_SHARE * size.size_bytes else None
 
 
-def refuse_large(plan: Plan, typed: int | None) -> None:
+def refuse_large(plan: Plan, now: LakeSize, typed: int | None) -> None:
     """A plan that takes a large share of the lake needs the number of tables typed back (HAZARDS 30)."""
-    number = number_to_type(plan)
+    number, size = number_to_type(plan, now), smaller_size(plan, now)
     if number is not None and typed != number:
         raise Refused(
-            f"the plan deletes {number:,} of {plan.lake_tables:,} tables, "
-            f"{plan.size_bytes:,} of {plan.lake_bytes:,} bytes: a large share of the lake",
+            f"the plan deletes {number:,} of {counted(size.tables, 'tables')}, "
+            f"{plan.size_bytes:,} of {size.size_bytes:,} bytes: a large share of the lake",
             hint=f"type {number} to confirm it, or give --yes-delete {number}",
         )
 
@@ -86,7 +109,7 @@ def refuse_overlapping(plan: Plan) -> None:
     for location in sorted(entry.child.location for entry in plan.entries):  # what holds a folder sorts before it
         for above in _down_to(location):
             if above in known:
-                raise Refused(f"the plan deletes {above!r} and {location!r}, which overlap", hint="make the plan anew")
+                raise Refused(f"the plan deletes {above!r} and {location!r}, which overlap", hint="make a new plan")
         known.add(location)
 
 
@@ -94,29 +117,32 @@ def refuse_deleting_parents(plan: Plan) -> None:
     """Nothing is deleted that something deleted is rebuilt from (HAZARDS 16, 17)."""
     children = Places((entry.child.location, entry.child.name) for entry in plan.entries)
     for entry in plan.entries:
-        child = children.touching(entry.parent.location)
-        if child is not None:
-            raise Refused(
-                f"the plan deletes {child!r}, which {entry.child.name!r} is rebuilt from", hint="make the plan anew"
-            )
+        for parent in entry.parents:
+            child = children.touching(parent.location)
+            if child is not None:
+                raise Refused(
+                    f"the plan deletes {child!r}, which {entry.child.name!r} is rebuilt from", hint="make a new plan"
+                )
 
 
 def refuse_same_table(entry: Entry) -> None:
     """A table is not its own copy, nor is one inside the other, nor two names of the same files (HAZARDS 1)."""
-    child, parent = entry.child, entry.parent
-    shared = {file.inode for file in child.files} & {file.inode for file in parent.files}
-    if shared or overlaps(child.location, parent.location):
-        raise Refused(f"{child.name!r} and {parent.name!r} are not two tables", hint="scan and plan anew")
+    child, files = entry.child, {file.version.identity for file in entry.child.files}
+    for parent in entry.parents:
+        shared = files & {file.version.identity for file in parent.files}
+        if shared or overlaps(child.location, parent.location):
+            raise Refused(f"{child.name!r} and {parent.name!r} are not two tables", hint="scan and plan anew")
 
 
 def refuse_deleted_parent(entry: Entry, gone: Places) -> None:
     """What is deleted, or on its way, can rebuild nothing (HAZARDS 16)."""
-    name = gone.touching(entry.parent.location)
-    if name is not None:
-        raise Refused(
-            f"{entry.child.name!r} would be rebuilt from {name!r}, which is deleted",
-            hint="restore that first, or plan anew",
-        )
+    for parent in entry.parents:
+        name = gone.touching(parent.location)
+        if name is not None:
+            raise Refused(
+                f"{entry.child.name!r} would be rebuilt from {name!r}, which is deleted",
+                hint="restore that first, or make a new plan",
+            )
 
 
 def refuse_pinned_child(entry: Entry, pins: Places) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from r2d2.safety import codec
+from r2d2.safety.errors import JournalDamaged, JournalStopped
 from r2d2.safety.files import Files
 from r2d2.safety.paths import JOURNAL, SAFETY
-from r2d2.safety.records import Record, decode_record, encode_record
-from r2d2.safety.refused import JournalDamaged, JournalStopped
+from r2d2.safety.records import FORMAT, Opened, Record, decode_record, encode_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ def read_journal(files: Files) -> Told:
     """Read it; nothing is changed. No journal tells nothing."""
     if files.stat(JOURNAL) is None:
         return Told((), 0, 0, 0)
+    refuse_other_format(files)
     content = b"".join(files.chunks(JOURNAL))
     records: list[Record] = []
     size, crc = 0, 0
@@ -47,6 +48,19 @@ def read_journal(files: Files) -> Told:
         records.append(record)
         size = end
     return Told(tuple(records), size, crc, len(content) - size)
+
+
+def refuse_other_format(files: Files) -> None:
+    """A journal of another version may mean something else by the same words (HAZARDS 22)."""
+    if files.stat(JOURNAL) is None:
+        return
+    first = _fits(next(files.chunks(JOURNAL), b"").partition(b"\n")[0] + b"\n", 0, 0)
+    if first is not None and isinstance(first[0], Opened) and first[0].format != FORMAT:
+        raise JournalDamaged(
+            f"the journal in {SAFETY} is of format {first[0].format}, and this version of R2D2 uses format {FORMAT}",
+            hint="nothing was touched; restore every table with the version that wrote it first, and then move "
+            f"{SAFETY} out of the lake",
+        )
 
 
 class Journal:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from r2d2.model.counted import counted
 from r2d2.safety.batches import batches
 from r2d2.safety.paths import slot_of
 from r2d2.safety.plan import Entry, Plan, TableSeen
-from r2d2.safety.tables import some
+from r2d2.safety.snapshots import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,14 @@ class CheckPlan:
 
 @dataclass(frozen=True, slots=True)
 class CheckTables:
-    """Are child and parent, to the byte, what they were when the plan was made?"""
+    """Are child and parents, to the byte, what they were when the plan was made?"""
 
     entry: Entry
 
     def explain(self) -> str:
         """One sentence for the person who reviews it."""
-        return f"read all of {_table(self.entry.child)} and {_table(self.entry.parent)}: nothing may have changed"
+        tables = " and ".join(map(_table, (self.entry.child, *self.entry.parents)))
+        return f"read all of {tables}: nothing may have changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +69,25 @@ class VerifyAside:
         rows = sum(entry.expected.rows for entry, _ in self.tables)
         if len(self.tables) > 1:
             names = some([entry.child.name for entry, _ in self.tables])
-            return f"rebuild {names} from their parents and compare all {rows} rows; put back each that differs"
+            told = counted(rows, "rows")
+            return f"rebuild {names} from their parents and compare all {told}; put back each that differs"
         (entry, _) = self.tables[0]
         return (
-            f"rebuild {entry.child.name!r} from {entry.parent.name!r} and compare all {rows} rows; "
+            f"rebuild {entry.child.name!r} from {_names(entry)} and compare all {counted(rows, 'rows')}; "
             "put it back if anything differs"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Record the deletion, with recipe and digest, and pin the parent."""
+    """Record the deletion, with recipe and digest, and pin the parents."""
 
     entry: Entry
     slot: str
 
     def explain(self) -> str:
         """One sentence for the person who reviews it."""
-        return f"record that {self.entry.child.name!r} is deleted and pin {self.entry.parent.name!r}"
+        return f"record that {self.entry.child.name!r} is deleted and pin {_names(self.entry)}"
 
 
 Operation = CheckPlan | CheckTables | UsePlan | MoveAside | VerifyAside | Commit
@@ -108,5 +111,9 @@ def explain(plan: Plan) -> tuple[str, ...]:
     return tuple(operation.explain() for operation in operations(plan))
 
 
+def _names(entry: Entry) -> str:
+    return " and ".join(repr(parent.name) for parent in entry.parents)
+
+
 def _table(table: TableSeen) -> str:
-    return f"{table.name!r} ({len(table.files)} files, {table.size_bytes} bytes)"
+    return f"{table.name!r} ({counted(len(table.files), 'files')}, {counted(table.size_bytes, 'bytes')})"

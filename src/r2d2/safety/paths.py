@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 
-from r2d2.safety.refused import Refused
+from r2d2.safety.errors import Refused
 
 SAFETY = ".r2d2-safety"  # in the lake's root, so that moving a table there is a rename on one file system
 JOURNAL = f"{SAFETY}/journal.jsonl"
@@ -27,7 +27,7 @@ def check_path(path: str) -> str:
     """
     because = why_unsafe(path)
     if because:
-        raise Refused(f"the path {path!r} {because}", hint="make the plan anew")
+        raise Refused(f"the path {path!r} {because}", hint="make a new plan")
     return path
 
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from r2d2.model.versions import FileVersion
 from r2d2.safety import codec
+from r2d2.safety.errors import Refused
 from r2d2.safety.paths import check_path, join
-from r2d2.safety.refused import Refused
+from r2d2.safety.posix_versions import is_posix_version
 
-VERSION = 1
+VERSION = 2
 _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
@@ -41,8 +43,7 @@ class FileSeen:
 
     path: str  # below the table's location, with /; '' if the table is this one file
     size_bytes: int
-    modified_ns: int
-    inode: int
+    version: FileVersion
     sha256: str
     holds_rows: bool  # False: bookkeeping; of a parent also anything else that lies in its folder
 
@@ -95,10 +96,21 @@ class Entry:
     """One table to delete, and what brings it back."""
 
     child: TableSeen
-    parent: TableSeen
+    parents: tuple[TableSeen, ...]  # one, as yet
     recipe: Mapping[str, Any]  # data for the rebuilder; nothing here looks into it
     recipe_sha256: str
     expected: Content  # of the child
+    column_mapping: Mapping[str, Any] | None = None  # room for columns that parents name differently; None: by name
+
+    @property
+    def parent_names(self) -> str:
+        """The names of its parents, for people."""
+        return ", ".join(parent.name for parent in self.parents)
+
+    @property
+    def parent_bytes(self) -> int:
+        """Bytes of all its parents."""
+        return sum(parent.size_bytes for parent in self.parents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +148,9 @@ def sha256_of(plan: Plan) -> str:
 
 
 def write_plan(plan: Plan, path: str) -> None:
-    """Write a sealed plan; a file that exists is not replaced."""
+    """Write a sealed plan, for its owner only: recipes hold values. A file that exists is not replaced."""
     try:
-        with open(path, "xb") as file:
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(plan_bytes(plan))
             file.flush()
             os.fsync(file.fileno())
@@ -167,43 +179,50 @@ def read_plan(path: str) -> Plan:
 def parse_plan(content: bytes) -> Plan:
     """The plan in some bytes, checked for all that can be checked without looking at the lake."""
     try:
-        plan = codec.decode(Plan, codec.parse(content))
+        value = codec.parse(content)
+        refuse_other_version(value.get("version", VERSION) if type(value) is dict else VERSION)
+        plan = codec.decode(Plan, value)
     except codec.Malformed as error:
-        raise Refused(f"the plan cannot be used: {error}", hint="make the plan anew") from error
-    refuse_other_version(plan)
+        raise Refused(f"the plan cannot be used: {error}", hint="make a new plan") from error
     refuse_unsealed(plan)
     refuse_malformed(plan)
     return plan
 
 
-def refuse_other_version(plan: Plan) -> None:
-    """A plan of another version may mean something else by the same words."""
-    if plan.version != VERSION:
-        raise Refused(f"the plan is of version {plan.version}, not {VERSION}", hint="make the plan anew")
+def refuse_other_version(version: object) -> None:
+    """A plan of another version may mean something else by the same words (HAZARDS 18)."""
+    if version != VERSION:
+        raise Refused(
+            f"the plan is of version {version}, and this version of R2D2 uses plans of version {VERSION}",
+            hint="make a new plan",
+        )
 
 
 def refuse_unsealed(plan: Plan) -> None:
     """A plan whose SHA-256 does not fit was changed after it was made (HAZARDS 18)."""
     if plan.sha256 != sha256_of(plan):
-        raise Refused("the plan was changed after it was made", hint="make the plan anew; do not edit it")
+        raise Refused("the plan was changed after it was made", hint="make a new plan; do not edit it")
 
 
 def refuse_malformed(plan: Plan) -> None:
     """Paths that lead elsewhere, digests that are none, tables without files, recipes that were swapped."""
     if not plan.entries or not _ID.fullmatch(plan.plan_id):
-        raise Refused("the plan has no entries or no proper id", hint="make the plan anew")
+        raise Refused("the plan has no entries or no proper id", hint="make a new plan")
     for entry in plan.entries:
         refuse_malformed_entry(entry)
 
 
 def refuse_malformed_entry(entry: Entry) -> None:
     """The same for one entry; entries in the journal pass through here, too."""
-    _refuse_malformed_table(entry.child)
-    _refuse_malformed_table(entry.parent)
+    for table in (entry.child, *entry.parents):
+        _refuse_malformed_table(table)
+    distinct = len({parent.location for parent in entry.parents})
+    if not 0 < distinct == len(entry.parents) or entry.column_mapping is not None:
+        raise Refused(f"{entry.child.name!r} has no parent, one twice, or renamed columns", hint="make a new plan")
     if entry.recipe_sha256 != recipe_digest(entry.recipe):
-        raise Refused(f"the recipe of {entry.child.name!r} does not fit its digest", hint="make the plan anew")
+        raise Refused(f"the recipe of {entry.child.name!r} does not fit its digest", hint="make a new plan")
     if not 0 <= entry.expected.distinct_rows <= entry.expected.rows or not entry.expected.digest:
-        raise Refused(f"the counts of {entry.child.name!r} cannot be", hint="make the plan anew")
+        raise Refused(f"the counts of {entry.child.name!r} cannot be", hint="make a new plan")
 
 
 def _refuse_malformed_table(table: TableSeen) -> None:
@@ -215,5 +234,6 @@ def _refuse_malformed_table(table: TableSeen) -> None:
     # A path that is both a file and a folder above one cannot be.
     fits = fits and len(set(paths)) == len(paths) > 0 and not set(paths) & set(table.folders)
     fits = fits and all(_HEX.fullmatch(file.sha256) and file.size_bytes >= 0 for file in table.files)
+    fits = fits and all(is_posix_version(file.version) for file in table.files)
     if not fits or not any(file.holds_rows for file in table.files):
-        raise Refused(f"the files of {table.name!r} cannot be those of a table", hint="make the plan anew")
+        raise Refused(f"the files of {table.name!r} cannot be those of a table", hint="make a new plan")

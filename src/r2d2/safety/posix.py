@@ -7,12 +7,13 @@ import errno
 import os
 import stat as modes
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from r2d2.safety.errors import Busy, Refused
 from r2d2.safety.files import FILE, FOLDER, OTHER, Stat, refuse_remote
 from r2d2.safety.paths import QUARANTINE, SAFETY, WORK, folder_of
-from r2d2.safety.refused import Busy, Refused
+from r2d2.safety.posix_versions import version_of
 
 _CHUNK = 1 << 20
 _NO_REPLACE = 1  # RENAME_NOREPLACE
@@ -118,13 +119,16 @@ class PosixFiles:
 
     def make_folder(self, path: str) -> None:
         """Make one folder that must not exist yet."""
-        mode = 0o700 if path in (QUARANTINE, WORK) else 0o777  # what was private at home is so there
+        mode = 0o700 if path in (SAFETY, QUARANTINE, WORK) else 0o777  # what was private at home is so there
         with self._above(path) as (folder, name):
             os.mkdir(name, mode, dir_fd=folder)
 
-    def open_as(self, path: str, like: str) -> None:
-        """Open a file or folder to those of the group and others who can reach *like*; what its owner may do stays."""
-        group, wanted = self._open_to(like)
+    def open_as(self, path: str, like: Sequence[str]) -> None:
+        """Open a file or folder to the group and others who can reach all of *like*; what its owner may do stays."""
+        opened = [self._open_to(one) for one in like]
+        group, wanted = opened[0]
+        for other, also in opened[1:]:
+            wanted &= also if other == group else also & 0o707
         with self._above(path) as (folder, name):
             descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=folder)
         try:
@@ -193,7 +197,7 @@ class PosixFiles:
     def _refuse_another_lock_file(self, path: str, descriptor: int) -> None:
         """A lock on a file that was removed or replaced since it was opened keeps nobody out."""
         there = self.stat(path)
-        if there is None or there.inode != os.fstat(descriptor).st_ino:
+        if there is None or there.version.identity != version_of(os.fstat(descriptor)).identity:
             raise Busy(f"the lock file of {self._root} was replaced", hint="try again, and leave that file alone")
 
     def _open(self, path: str, flags: int) -> int:
@@ -283,7 +287,8 @@ def _rename_after_a_look(from_folder: int, name: str, to_folder: int, new_name: 
 
 def _as_stat(found: os.stat_result) -> Stat:
     kind = FILE if modes.S_ISREG(found.st_mode) else FOLDER if modes.S_ISDIR(found.st_mode) else OTHER
-    return Stat(kind, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev, found.st_nlink)
+    newest_ns = max(found.st_mtime_ns, found.st_ctime_ns)
+    return Stat(kind, found.st_size, version_of(found), newest_ns, str(found.st_dev), found.st_nlink)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from r2d2.safety.check_tables import NeededBytes, refuse_last_copy
-from r2d2.safety.lake import Lake
-from r2d2.safety.moving import in_quarantine
-from r2d2.safety.purging import ParentsOnDisk, as_looked_at, unlink_listed
-from r2d2.safety.rebuild import drifted, unreadable
+from r2d2.safety.errors import DiskError, Refused
+from r2d2.safety.locked_lake import Lake
+from r2d2.safety.per_table import own_errors
+from r2d2.safety.preflight import NeededBytes, refuse_last_copy
+from r2d2.safety.quarantine import in_quarantine
+from r2d2.safety.rebuild_exactly import examine_parents
 from r2d2.safety.records import Purged, PurgeIntended, PurgeUndone
-from r2d2.safety.refused import Changed, DiskError, Refused
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.tables import Look, examine, refuse_moving_target
-from r2d2.safety.trials import own_errors
+from r2d2.safety.snapshots import Look, examine, refuse_moving_target
+from r2d2.safety.unlink import ParentsOnDisk, as_looked_at, unlink_listed
 
 RETENTION_SECONDS = 30 * 24 * 3600.0
 
@@ -44,10 +45,10 @@ def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, needed: NeededBytes, 
             refuse_early(slot, now=lake.clock.now(), retention_seconds=retention_seconds)
             refuse_undrilled(slot)
             look = examine(lake.files, child, aside, alone=True)
-            parent_look = refuse_drifted_parent(parents, slot)
+            parent_looks = refuse_drifted_parent(parents, slot)
             refuse_last_copy(child, needed)
             lake.write(PurgeIntended(slot.slot, lake.now()))
-            _look_again(lake, slot, look, parent_look)
+            _look_again(lake, slot, look, parent_looks)
             unlink_listed(lake.files, child, aside, is_listed=as_looked_at(lake.files, look))
     except (Refused, DiskError) as error:  # if it had begun, the next command finishes it or says why not
         return Purge(child.name, slot.slot, False, 0, str(error.args[0]))
@@ -55,13 +56,13 @@ def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, needed: NeededBytes, 
     return Purge(child.name, slot.slot, True, child.size_bytes, "")
 
 
-def _look_again(lake: Lake, slot: Slot, look: Look, parent_look: Look) -> None:
+def _look_again(lake: Lake, slot: Slot, look: Look, parent_looks: Sequence[Look]) -> None:
     """A last look between the record and the first unlink: whoever wrote to either is seen now at the latest."""
-    child, parent = slot.entry.child, slot.entry.parent.rows
     try:
         with own_errors():
-            refuse_moving_target(lake.files, child, in_quarantine(slot.slot), look)
-            refuse_moving_target(lake.files, parent, parent.location, parent_look)
+            refuse_moving_target(lake.files, slot.entry.child, in_quarantine(slot.slot), look)
+            for parent, before in zip(slot.entry.parents, parent_looks, strict=True):
+                refuse_moving_target(lake.files, parent.rows, parent.location, before)
     except (Refused, DiskError):
         lake.write(PurgeUndone(slot.slot, lake.now()))
         raise
@@ -81,12 +82,6 @@ def refuse_undrilled(slot: Slot) -> None:
         raise Refused(f"no drill has rebuilt {slot.entry.child.name!r} exactly{because}")
 
 
-def refuse_drifted_parent(parents: ParentsOnDisk, slot: Slot) -> Look:
-    """The parent is about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
-    try:
-        with own_errors():
-            return parents.look(slot.entry.parent.rows)
-    except Changed as error:
-        raise drifted(slot.entry, error) from error
-    except DiskError as error:
-        raise unreadable(slot.entry, error) from error
+def refuse_drifted_parent(parents: ParentsOnDisk, slot: Slot) -> tuple[Look, ...]:
+    """The parents are about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
+    return examine_parents(parents, slot.entry)

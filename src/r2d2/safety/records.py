@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from r2d2.safety import codec
+from r2d2.safety.errors import Refused
 from r2d2.safety.plan import Content, Entry, refuse_malformed_entry
-from r2d2.safety.refused import Refused
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class RestoreIntended:
 
     slot: str
     source: str  # below the root: in quarantine, or in the work folder
-    inode: int  # of what is moved: tells it from what others put in its place
+    identity: str  # of what is moved: tells it from what others put in its place
     at: int
 
 

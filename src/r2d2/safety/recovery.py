@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from r2d2.safety.errors import DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.files import Files
-from r2d2.safety.lake import Clock, Lake, hold
-from r2d2.safety.moving import (
+from r2d2.safety.locked_lake import Clock, Lake, hold
+from r2d2.safety.paths import WORK, is_slot
+from r2d2.safety.per_table import own_errors
+from r2d2.safety.quarantine import (
     drop_second_name,
     has_arrived,
     in_quarantine,
@@ -21,12 +24,9 @@ from r2d2.safety.moving import (
     scrap_or_say,
     sync_names,
 )
-from r2d2.safety.paths import WORK, is_slot
-from r2d2.safety.purging import ParentsOnDisk, settle_purge
 from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
-from r2d2.safety.refused import DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.trials import own_errors
+from r2d2.safety.unlink import ParentsOnDisk, settle_purge
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from r2d2.safety.errors import JournalDamaged
 from r2d2.safety.plan import Entry
 from r2d2.safety.records import (
-    FORMAT,
     Committed,
     CommitWithdrawn,
     Drilled,
@@ -26,7 +26,6 @@ from r2d2.safety.records import (
     RestoreIntended,
     RestoreUndone,
 )
-from r2d2.safety.refused import JournalDamaged
 
 
 class State(StrEnum):
@@ -126,20 +125,10 @@ class Registry:
 
     def learn(self, record: Record) -> None:
         """Take in one record; one that cannot follow what came before changes nothing."""
-        if isinstance(record, Opened):
-            _refuse_other_format(record)
-        elif isinstance(record, PlanStarted):
+        if isinstance(record, PlanStarted):
             self._plans[record.plan_id] = record
-        else:
+        elif not isinstance(record, Opened):
             self._slots[record.slot] = _next(self._slots.get(record.slot), record)
-
-
-def _refuse_other_format(record: Opened) -> None:
-    if record.format != FORMAT:
-        raise JournalDamaged(
-            f"the journal is of format {record.format}; this version writes format {FORMAT}",
-            hint="use the version that wrote it",
-        )
 
 
 def _next(old: Slot | None, record: MoveIntended | Later) -> Slot:

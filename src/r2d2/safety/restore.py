@@ -13,10 +13,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from r2d2.safety.batches import batches
+from r2d2.safety.deleted import find_slot, refuse_unsettled
+from r2d2.safety.errors import Changed, DiskError, Refused, in_one_line
 from r2d2.safety.files import Files
-from r2d2.safety.find import find_slot, refuse_unsettled
-from r2d2.safety.lake import Lake
-from r2d2.safety.moving import (
+from r2d2.safety.locked_lake import Lake
+from r2d2.safety.paths import SAFETY, folder_of, join
+from r2d2.safety.per_table import each
+from r2d2.safety.plan import TableSeen, folders_of
+from r2d2.safety.ports import Placed, Rebuilder
+from r2d2.safety.quarantine import (
     in_quarantine,
     in_work,
     is_stranded,
@@ -25,23 +30,18 @@ from r2d2.safety.moving import (
     remove_all,
     scrap_or_say,
 )
-from r2d2.safety.paths import SAFETY, folder_of, join
-from r2d2.safety.plan import TableSeen, folders_of
-from r2d2.safety.rebuild import (
+from r2d2.safety.rebuild_exactly import (
     Rebuilding,
-    examine_parent,
+    examine_parents,
     examine_quarantined,
     has_all_its_rows,
     rebuild_all,
     rebuilt,
     sync_tree,
 )
-from r2d2.safety.rebuilder import Placed, Rebuilder
 from r2d2.safety.records import Purged, PurgeUndone, Restored, RestoreIntended, RestoreUndone
-from r2d2.safety.refused import Changed, DiskError, Refused, in_one_line
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.tables import Examined, holds_bytes, refuse_checksum_beside, refuse_other_content
-from r2d2.safety.trials import each
+from r2d2.safety.snapshots import Examined, holds_bytes, refuse_checksum_beside, refuse_other_content
 
 BY_QUARANTINE, BY_RECIPE = "quarantine", "recipe"
 
@@ -172,12 +172,12 @@ def _why_not_from_quarantine(lake: Lake, slot: Slot, parents: Examined) -> str:
         return ""
     if slot.state is State.PURGING:
         because = "its purge was broken off"
-    return "" if has_all_its_rows(lake.files, slot) and not _has_its_parent(parents, slot) else because
+    return "" if has_all_its_rows(lake.files, slot) and not _has_its_parents(parents, slot) else because
 
 
-def _has_its_parent(parents: Examined, slot: Slot) -> bool:
+def _has_its_parents(parents: Examined, slot: Slot) -> bool:
     try:
-        examine_parent(parents, slot.entry)
+        examine_parents(parents, slot.entry)
     except (Changed, DiskError):
         return False
     return True
@@ -196,7 +196,7 @@ def _move_home(lake: Lake, slot: Slot, source: str) -> None:
         lake.write(PurgeUndone(slot.slot, lake.now()))
     elif slot.state is State.PURGING:  # and so does one whose purge cannot go on: what is left of it is of no use
         lake.write(Purged(slot.slot, lake.now()))
-    lake.write(RestoreIntended(slot.slot, source, found.inode, lake.now()))
+    lake.write(RestoreIntended(slot.slot, source, found.version.identity, lake.now()))
     try:
         move_durably(files, source, home)
     except FileExistsError as error:
@@ -217,7 +217,7 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
 
     def finish(one: Restoring) -> None:
         refuse_occupied(files, one.entry.child)
-        _open_as_the_parent(files, one)
+        _open_as_the_parents(files, one)
         sync_tree(files, one.folder, rebuilt(one).files)
         _move_home(lake, one.slot, one.folder if one.entry.child.is_folder else join(one.folder, rebuilt(one).files[0]))
 
@@ -229,13 +229,13 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
             scrap_or_say(files, one.folder)
 
 
-def _open_as_the_parent(files: Files, one: Restoring) -> None:
-    """Let those read what was rebuilt who may read the parent, which has all of its rows, and nobody else."""
-    parent, written = one.entry.parent, rebuilt(one).files
-    folder = parent.location if parent.is_folder else folder_of(parent.location)
-    like = [(path, join(parent.location, parent.rows.files[0].path)) for path in written]
+def _open_as_the_parents(files: Files, one: Restoring) -> None:
+    """Let those read what was rebuilt who may read all parents, which have all of its rows, and nobody else."""
+    parents, written = one.entry.parents, rebuilt(one).files
+    folders = [parent.location if parent.is_folder else folder_of(parent.location) for parent in parents]
+    like = [(path, [join(parent.location, parent.rows.files[0].path) for parent in parents]) for path in written]
     if one.entry.child.is_folder:
-        like += [(path, folder) for path in ("", *folders_of(written))]
+        like += [(path, folders) for path in ("", *folders_of(written))]
     with suppress(PermissionError):  # who wrote them may be another user, a worker's: better so than not restored
         for path, as_this in like:
             files.open_as(join(one.folder, path), as_this)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from r2d2.safety.files import Files
-from r2d2.safety.lake import read_registry
-from r2d2.safety.moving import in_quarantine
+from r2d2.safety.locked_lake import read_registry
 from r2d2.safety.paths import LOCK
 from r2d2.safety.purge import RETENTION_SECONDS
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import Registry, Slot, State
 
 
@@ -88,8 +88,8 @@ def _status(slot: Slot, registry: Registry, retention_seconds: float) -> TableSt
         since=slot.since,
         rows=entry.expected.rows,
         size_bytes=entry.child.size_bytes,
-        parent=entry.parent.name,
-        parent_bytes=entry.parent.size_bytes,
+        parent=entry.parent_names,
+        parent_bytes=entry.parent_bytes,
         drills=len(slot.drills),
         is_drilled=slot.is_drilled,
         drill_seconds=last.seconds if last else None,
@@ -110,7 +110,8 @@ def _is_restored_by_recipe(slot: Slot) -> bool:
 def _pins(registry: Registry) -> tuple[tuple[str, int], ...]:
     counts: dict[str, int] = {}
     for slot in registry.active:
-        counts[slot.entry.parent.name] = counts.get(slot.entry.parent.name, 0) + 1
+        for parent in slot.entry.parents:
+            counts[parent.name] = counts.get(parent.name, 0) + 1
     return tuple(sorted(counts.items()))
 
 

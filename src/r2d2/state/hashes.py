@@ -15,16 +15,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.model.kept import SUFFIX, Place, read_kept
-from r2d2.model.table import Stamp, Table
+from r2d2.model.table import Table
+from r2d2.model.versions import FileVersion
 
 MOST_OF_LAKE = 0.2  # never more than this share of the lake's own bytes
 MOST_FILES = 64
-SETTLED_NS = 2_000_000_000  # a file that was written less than this before it was listed may change unnoticed
 
 _INDEX = pa.schema(
     [
@@ -60,7 +61,6 @@ class KeptHashes:
         self.folder = str(folder.absolute()) if mark and most_bytes else ""
         self._home = folder.absolute()
         self._most_bytes = most_bytes
-        self._listed_ns = 0
         self._mark = mark
         self._things = _read_index(self._home) if most_bytes and reading else {}
         self._now = 1 + max((thing.used for thing in self._things.values()), default=0)
@@ -73,9 +73,8 @@ class KeptHashes:
         """Whether there is anything to be found."""
         return bool(self._things)
 
-    def begin(self, *, listed_ns: int, lake_bytes: int) -> None:
-        """How much room there is depends on the lake; of files that were still being written nothing is kept."""
-        self._listed_ns = listed_ns
+    def begin(self, *, lake_bytes: int) -> None:
+        """How much room there is depends on the lake."""
         self._most_bytes = min(self._most_bytes, int(MOST_OF_LAKE * lake_bytes))
         if self.folder and not self._begun:
             self._begun = True
@@ -96,13 +95,9 @@ class KeptHashes:
             self._used_bytes += thing.place.size
         return thing.place
 
-    def grant(self, name: str, size_bytes: int, file: Sequence[int]) -> bool:
-        """Whether there is room for it; what was not used in this run makes room."""
-        if (
-            not self.folder
-            or name in self._granted
-            or Stamp(*file).written_ns(self._listed_ns) > self._listed_ns - SETTLED_NS
-        ):
+    def grant(self, name: str, size_bytes: int, file: Sequence[Any]) -> bool:
+        """Whether there is room for it; what was not used in this run makes room. *file* is the file's version."""
+        if not self.folder or name in self._granted or not FileVersion(*file).settled:
             return False
         if self._used_bytes + size_bytes > self._most_bytes:
             return False
@@ -124,9 +119,9 @@ class KeptHashes:
         if not self._home.is_dir():
             return
         with suppress(OSError):  # a full disk: the old books, or none, are as good
-            stamps = {file.stamp: file.size_bytes for table in tables for file in table.files}
-            self._most_bytes = min(self._most_bytes, int(MOST_OF_LAKE * sum(stamps.values())))
-            there = {_spelled(stamp) for stamp in stamps}
+            sizes = {_spelled(file.version): file.size_bytes for table in tables for file in table.files}
+            self._most_bytes = min(self._most_bytes, int(MOST_OF_LAKE * sum(sizes.values())))
+            there = sizes.keys()
             live = _compacted(self._worth_keeping(there), self._home, self._most_bytes)
             _write_index(live, self._home)
             _remove_unnamed(self._home, live)
@@ -147,9 +142,9 @@ class KeptHashes:
         return live
 
 
-def _spelled(file: Iterable[int]) -> str:
-    """The stamp of a file, as text."""
-    return " ".join(map(str, file))
+def _spelled(file: Sequence[Any]) -> str:
+    """The version of a file, as text."""
+    return " ".join(file[:2])
 
 
 def _bytes_in(folder: Path) -> int:

@@ -12,7 +12,7 @@ from r2d2.errors import StateError
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import Recipe
 from r2d2.model.table import Table
-from r2d2.state.store import _write_atomically
+from r2d2.state.store import PRIVATE_FILE, PRIVATE_FOLDER, _write_atomically
 
 FORMAT = 1
 
@@ -25,7 +25,7 @@ class StoredRecipe:
     child: str
     parent_version: str
     child_version: str
-    origin: str  # "inferred" or "given" by a person
+    origin: str  # INFERRED, or GIVEN by a person
     recipe: Recipe | None  # carried out and compared: it gives the child exactly
     because: str = ""  # why there is none
 
@@ -53,9 +53,10 @@ class RecipeStore:
     def save(self, stored: Iterable[StoredRecipe]) -> None:
         """Keep these, in place of what was stored for the same edges."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             for one in stored:
-                _write_atomically(self._path(one.parent, one.child), json.dumps(_to_json(one), indent=1))
+                text = json.dumps(_to_json(one), indent=1)
+                _write_atomically(self._path(one.parent, one.child), text, mode=PRIVATE_FILE)
         except OSError as error:
             raise StateError(
                 f"cannot write {self._folder} ({error.strerror or error})", hint="give another state with --state DIR"

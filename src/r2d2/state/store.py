@@ -19,8 +19,9 @@ from r2d2.errors import StateError
 from r2d2.model.scan import Scan
 from r2d2.state.tables import read_scan, write_scan
 
-FORMAT = 3
+FORMAT = 5
 KEY_BYTES = 32
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _UNFINISHED = ".unfinished-"
 
 
@@ -39,14 +40,16 @@ class StateStore:
 
         A folder that was made for this, and that nothing was saved to in the end, goes again.
         """
-        is_new = not (self.folder / "format.json").exists()
+        self._check_format()
         made = [folder for folder in (self.folder, *self.folder.absolute().parents) if not folder.exists()]
-        self._prepare()
         with self._writing():
+            self.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)  # it holds values: bounds, constants
             lock = open(self.folder / "lock", "a+")  # noqa: SIM115
         with lock:
             _lock_or_refuse(lock.fileno(), self.folder)
+            is_new = not (self.folder / "format.json").exists()
             try:
+                self._prepare()
                 yield
             finally:
                 if is_new and not self._pointer.exists():
@@ -74,8 +77,9 @@ class StateStore:
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(3)}"
         unfinished = self._runs / (_UNFINISHED + name)
         with self._writing():
-            unfinished.mkdir(parents=True)
+            unfinished.mkdir(mode=PRIVATE_FOLDER)
             write_scan(scan, unfinished, known=(known, self._runs / known.run) if known else None)
+            unfinished.chmod(self._runs.stat().st_mode & 0o777)  # whom the owner has let in sees new runs, too
             for path in unfinished.iterdir():
                 _sync(path)
             unfinished.rename(self._runs / name)
@@ -105,12 +109,12 @@ class StateStore:
             raise StateError(f"the key of the state in {self.folder} cannot be read ({why})", hint=hint) from error
 
     def _prepare(self) -> None:
-        """Make the folder, or see that it is one of ours."""
+        """Write what every state folder has; with the lock held, so that of two first scans one sets the key."""
         self._check_format()
         with self._writing():
-            self._runs.mkdir(parents=True, exist_ok=True)
+            self._runs.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
             if not (self.folder / "key").exists():
-                _write_atomically(self.folder / "key", secrets.token_hex(KEY_BYTES), mode=0o600)
+                _write_atomically(self.folder / "key", secrets.token_hex(KEY_BYTES), mode=PRIVATE_FILE)
             if not (self.folder / "format.json").exists():
                 _write_atomically(self.folder / "format.json", json.dumps({"format": FORMAT}))
 
@@ -119,10 +123,11 @@ class StateStore:
         with suppress(OSError):
             for unfinished in self._runs.glob(f"{_UNFINISHED}*"):
                 shutil.rmtree(unfinished)
-            self._runs.rmdir()
+            if self._runs.is_dir():
+                self._runs.rmdir()  # one that holds anything else ends it here
             shutil.rmtree(self.hashes, ignore_errors=True)
-            for name in ("format.json", "key", "lock"):
-                (self.folder / name).unlink()
+            for name in ("format.json.new", "format.json", "key.new", "key", "lock"):
+                (self.folder / name).unlink(missing_ok=True)
             for folder in made:
                 folder.rmdir()
 
@@ -139,6 +144,10 @@ class StateStore:
 
     def _check_format(self) -> None:
         path = self.folder / "format.json"
+        if self.folder.exists() and not self.folder.is_dir():
+            raise StateError(
+                f"cannot use {self.folder} as state folder: it is a file", hint="give a folder with --state DIR"
+            )
         if path.exists():
             try:
                 found = json.loads(path.read_text("utf-8"))["format"]
@@ -147,10 +156,15 @@ class StateStore:
             if found != FORMAT:
                 raise StateError(
                     f"the state in {self.folder} is of format {found}; this version writes format {FORMAT}",
-                    hint="scan into a new folder with --state DIR, or use the version that wrote it",
+                    hint="scan the lake again into a new folder with --state DIR, or use the version that wrote it",
                 )
-        elif self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / "runs").is_dir():
+        elif self._holds_other_things():
             raise StateError(f"{self.folder} is not a state folder", hint="give an empty or new one with --state DIR")
+
+    def _holds_other_things(self) -> bool:
+        """Whether the folder is somebody else's; one with nothing but our lock is a scan's that has just begun."""
+        names = {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
+        return bool(names - {"lock"}) and not (self.folder / "runs").is_dir()  # it is made before the rest
 
     def _current(self) -> str | None:
         self._check_format()
@@ -179,7 +193,9 @@ def _lock_or_refuse(descriptor: int, folder: Path) -> None:
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+        if not os.path.samestat(os.fstat(descriptor), os.stat(folder / "lock")):
+            raise FileNotFoundError  # another run has just removed the folder that it made
+    except (BlockingIOError, FileNotFoundError) as error:
         raise StateError(
             f"another r2d2 is writing to {folder}", hint="wait for it to end, or give this one its own --state DIR"
         ) from error
@@ -187,6 +203,7 @@ def _lock_or_refuse(descriptor: int, folder: Path) -> None:
 
 def _write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
     temporary = path.with_name(path.name + ".new")
+    temporary.unlink(missing_ok=True)  # one that a crash has left keeps its own mode
     with open(temporary, "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, mode)) as file:
         file.write(text + "\n")
         file.flush()

@@ -22,9 +22,11 @@ from r2d2.errors import StateError
 from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph, SchemaOperations
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import FunnelLine, Scan
+from r2d2.model.scan_settings import ScanSettings
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import Absent, DataFile, Problem, Table
 from r2d2.model.values import from_text, show, to_text
+from r2d2.model.versions import FileVersion
 
 Row = tuple[Any, ...]  # one row of a file, in the order of its schema
 
@@ -33,7 +35,7 @@ _TABLES = pa.schema(
     [
         ("table", pa.uint32()),
         ("name", pa.string()),
-        ("source", pa.string()),
+        ("format", pa.string()),
         ("location", pa.string()),
         ("version", pa.string()),
         ("rows", pa.int64()),
@@ -49,12 +51,12 @@ _FILES = pa.schema(
         ("path", pa.string()),
         ("size_bytes", pa.int64()),
         ("modified_ns", pa.int64()),
-        ("device", pa.uint64()),
-        ("inode", pa.uint64()),
-        ("changed_ns", pa.int64()),
+        ("identity", pa.string()),
+        ("state", pa.string()),
+        ("settled", pa.bool_()),
         ("partition", _PAIRS),
-        ("row_group_rows", pa.list_(pa.int64())),
-        ("row_group_bytes", pa.list_(pa.int64())),
+        ("part_rows", pa.list_(pa.int64())),
+        ("part_bytes", pa.list_(pa.int64())),
     ]
 )
 _COLUMNS = pa.schema(
@@ -83,6 +85,7 @@ _EDGES = pa.schema(
         ("via", pa.uint32()),
     ]
 )
+_MAPPING = "mapping"  # an optional column of edges: which columns of the parent the child's are; absent: by name
 _SINCE = pa.schema([("since", pa.uint32())])
 _PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hint", "kind")])
 
@@ -102,7 +105,7 @@ def write_scan(scan: Scan, folder: Path, *, known: tuple[Scan, Path] | None = No
     _write(folder, "problems", _PROBLEMS, [(p.where, p.because, p.hint, p.kind) for p in scan.problems])
     summary = {
         "roots": scan.roots,
-        "settings": dict(scan.settings),
+        "settings": dict(scan.in_force) | vars(scan.settings),
         "funnel": [asdict(line) | {"dropped": dict(line.dropped)} for line in scan.funnel],
         "schema_operations": asdict(scan.schema_graph.operations),
         "session_seconds": scan.session_seconds,
@@ -137,7 +140,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
     for number, *_, family, _, _ in rows:
         families[family].append(number)
     names = tuple(table.name for table in tables)
-    standing, ruled_out = (Edges(*_read_arrays(folder, name)) for name in ("edges", "ruled_out"))
+    standing, ruled_out = (_read_edges(folder, name) for name in ("edges", "ruled_out"))
     graph = ContainmentGraph(names, standing, summary["step"], summary["dropped"], ruled_out)
     parent_families, child_families = _read_arrays(folder, "family_edges")
     schema_graph = SchemaGraph(
@@ -147,6 +150,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         child_families,
         SchemaOperations(**summary["schema_operations"]),
     )
+    in_force = {name: tuple(v) if isinstance(v, list) else v for name, v in summary["settings"].items()}
     return Scan(
         roots=tuple(summary["roots"]),
         tables=tables,
@@ -156,7 +160,8 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         schema_graph=schema_graph,
         graph=graph,
         funnel=tuple(FunnelLine(**line) for line in summary["funnel"]),
-        settings={name: tuple(v) if isinstance(v, list) else v for name, v in summary["settings"].items()},
+        settings=_settings(in_force),
+        in_force=in_force,
         session_seconds=summary["session_seconds"],
         run=folder.name,
         listed_ns=summary.get("listed_ns", 0),
@@ -164,8 +169,20 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         kept_bytes_read=summary.get("kept_bytes_read", 0),
         since_runs=tuple(summary.get("since_runs", ())),
         absent={name: Absent(**known) for name, known in summary.get("absent", {}).items()},
+        unsampled=frozenset(summary.get("absent", ())),
         since=_read_arrays(folder, "since")[0] if (folder / "since.parquet").exists() else array("I"),
     )
+
+
+def _settings(in_force: Mapping[str, Any]) -> ScanSettings:
+    """The settings that shaped the scan; one that is missing or of another type makes the state unreadable."""
+    usual = vars(ScanSettings())
+    for name in usual:
+        value = in_force[name]
+        texts = value if isinstance(value, tuple) else ()
+        if type(value) is not type(usual[name]) or not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"{name} is {value!r}")
+    return ScanSettings(**{name: in_force[name] for name in usual})
 
 
 def _numbered(scan: Scan) -> list[tuple[int, Table, TableProfile]]:
@@ -173,15 +190,14 @@ def _numbered(scan: Scan) -> list[tuple[int, Table, TableProfile]]:
 
 
 def _table_row(number: int, table: Table, profile: TableProfile, family: int) -> Row:
-    where = (number, table.name, table.source, table.location, table.version)
+    where = (number, table.name, table.format, table.location, table.version)
     return *where, profile.rows, profile.size_bytes, family, table.aliases, table.unexplained
 
 
 def _file_row(number: int, file: DataFile) -> Row:
     partition = [{"key": key, "value": value} for key, value in file.partition]
-    rows, sizes = [rows for rows, _ in file.row_groups], [size for _, size in file.row_groups]
-    where = number, file.path, file.size_bytes, file.modified_ns, *file.identity
-    return *where, file.changed_ns, partition, rows, sizes
+    rows, sizes = [rows for rows, _ in file.parts], [size for _, size in file.parts]
+    return number, file.path, file.size_bytes, file.modified_ns, *file.version, partition, rows, sizes
 
 
 def _column_rows(number: int, profile: TableProfile) -> Iterator[Row]:
@@ -193,13 +209,14 @@ def _column_rows(number: int, profile: TableProfile) -> Iterator[Row]:
 
 def _tables(rows: Iterable[Row], file_rows: Iterable[Row]) -> tuple[Table, ...]:
     files: defaultdict[int, list[DataFile]] = defaultdict(list)
-    for number, path, size, modified, device, inode, changed, pairs, group_rows, group_bytes in file_rows:
+    for number, path, size, modified, identity, state, settled, pairs, part_rows, part_bytes in file_rows:
         partition = tuple((pair["key"], pair["value"]) for pair in pairs)
-        row_groups = tuple(zip(group_rows, group_bytes, strict=True))
-        files[number].append(DataFile(path, size, modified, (device, inode), partition, row_groups, changed))
+        parts = tuple(zip(part_rows, part_bytes, strict=True))
+        version = FileVersion(identity, state, settled)
+        files[number].append(DataFile(path, size, modified, version, partition, parts))
     return tuple(
-        Table(name, source, location, tuple(files[number]), tuple(aliases), tuple(unexplained))
-        for number, name, source, location, _, _, _, _, aliases, unexplained in rows
+        Table(name, table_format, location, tuple(files[number]), tuple(aliases), tuple(unexplained))
+        for number, name, table_format, location, _, _, _, _, aliases, unexplained in rows
     )
 
 
@@ -276,7 +293,16 @@ def _read(folder: Path, name: str) -> list[Row]:
     return list(zip(*pq.read_table(folder / f"{name}.parquet").to_pydict().values(), strict=True))
 
 
-def _read_arrays(folder: Path, name: str) -> list[array[int]]:
-    table = pq.read_table(folder / f"{name}.parquet")
+def _read_edges(folder: Path, name: str) -> Edges:
+    """The edges of a file; it may number column mappings, of which this version knows 0, by name."""
+    path = folder / f"{name}.parquet"
+    mapped = _MAPPING in pq.read_schema(path).names
+    if mapped and any(_read_arrays(folder, name, [_MAPPING])[0]):
+        raise ValueError(f"columns of {name} are mapped, which this version cannot do")
+    return Edges(*_read_arrays(folder, name, _EDGES.names))
+
+
+def _read_arrays(folder: Path, name: str, columns: list[str] | None = None) -> list[array[int]]:
+    table = pq.read_table(folder / f"{name}.parquet", columns=columns)
     codes = {pa.uint8(): "B", pa.uint32(): "I", pa.int64(): "q"}
     return [array(codes[column.type], column.to_numpy().tobytes()) for column in table.columns]

@@ -18,14 +18,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pyroaring import BitMap
 
+from r2d2.model.containment import EXACT_SET, Containment
 from r2d2.model.graph import SchemaGraph, SchemaOperations
 from r2d2.model.profile import TableProfile
 from r2d2.model.schema import Column
+from r2d2.steps.edges.bounds import witnesses
 
 
-def build_schema_graph(profiles: Sequence[TableProfile]) -> SchemaGraph:
+def build_schema_graph(profiles: Sequence[TableProfile], containment: Containment = EXACT_SET) -> SchemaGraph:
     """Every pair with child.schema ⊆ parent.schema, both directions on equal schemas; misses none."""
-    members = _collapse(profiles)
+    members = _collapse(witnesses(profiles, containment))
     needs, holds = _number_tokens(members)
     index = _invert(holds)
     parents, children, lookups = _find_supersets(needs, index)
@@ -42,12 +44,13 @@ def build_schema_graph(profiles: Sequence[TableProfile]) -> SchemaGraph:
     )
 
 
-def schema_mismatch(*, parent: TableProfile, child: TableProfile) -> str | None:
+def schema_mismatch(*, parent: TableProfile, child: TableProfile, containment: Containment = EXACT_SET) -> str | None:
     """Why the parent's schema does not hold the child's, in one sentence; None if it does. The one-pair form."""
     kinds = {column.token: column for column in parent.schema.columns}
     missing = [str(column) for column in child.schema.columns if column.token not in kinds]
     if missing:
         return f"the parent has no column {_listed(missing)}"
+    (child,) = witnesses([child], containment)
     for column, holds_value in zip(child.schema.columns, child.known_values(), strict=True):
         other = kinds[column.token]
         if other.kind != column.kind and holds_value:

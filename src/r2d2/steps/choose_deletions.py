@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from r2d2.model.priced import Choice, Component, Method, PricedGraph
 from r2d2.solve.dyn_lin import dyn_lin
 from r2d2.solve.opt_ret import opt_ret
+from r2d2.solve.prefer import NOISE, keep_preferred
 from r2d2.solve.problem import (
     RETAINED,
     Flags,
@@ -29,8 +30,17 @@ from r2d2.solve.trees import solve_trees
 METHODS = (Method.DYN_LIN, Method.TREE, Method.OPT_RET)
 
 
-def choose_deletions(graph: PricedGraph, *, time_limit_seconds: float = math.inf) -> Choice:
+def choose_deletions(
+    graph: PricedGraph,
+    *,
+    time_limit_seconds: float = math.inf,
+    equals: Iterable[Sequence[int]] = (),
+    most_given_up: float = 0.0,
+) -> Choice:
     """The cheapest choice; or, if the time limit stops the solver, the best one found and its gap.
+
+    *equals* are groups of equal tables, those that should rather stay first. Among choices of the same cost they do;
+    they also do at more cost, as long as no more than the share *most_given_up* of the savings is lost by it.
 
     Edges that cannot pay are left out first. What then hangs together is solved apart: a path by Dyn-Lin, a tree by its
     generalisation, anything else by the integer program.
@@ -38,19 +48,22 @@ def choose_deletions(graph: PricedGraph, *, time_limit_seconds: float = math.inf
     whole = problem_of(graph)
     useful = with_edges(whole, useful_edges(whole))
     layout = _layout(useful)
-    solution = _solve(useful, layout.method[layout.component], time_limit_seconds)
+    solved = _solve(useful, layout.method[layout.component], time_limit_seconds)
+    retain_all = float(whole.retain.sum())
+    budget = most_given_up * (retain_all - solved.objective)
+    solution, given_up = keep_preferred(useful, solved, equals, budget=budget)
     deleted = np.flatnonzero(solution.parent != RETAINED)
-    components = tuple(_components(layout, solution))
-    gap = float(solution.gap.sum())
+    components = tuple(_components(layout, solution, solved))
     return Choice(
         deleted=array("I", deleted.astype(np.uint32).tobytes()),
         rebuilt_from=array("I", solution.parent[deleted].astype(np.uint32).tobytes()),
         kept_because=_reasons(graph, useful, solution),
         objective=solution.objective,
-        retain_all=float(whole.retain.sum()),
-        lower_bound=solution.objective - gap,
-        proven=solution.proven,
+        retain_all=retain_all,
+        lower_bound=(solved if given_up else solution).objective - float(solved.gap.sum()),
+        proven=solved.proven and not given_up,
         components=components,
+        given_up=given_up,
     )
 
 
@@ -118,9 +131,11 @@ def _solve_by(method: Method, problem: Problem, time_limit_seconds: float) -> So
     return opt_ret(problem, time_limit_seconds=time_limit_seconds)
 
 
-def _components(layout: _Layout, solution: Solution) -> Iterator[Component]:
+def _components(layout: _Layout, solution: Solution, solved: Solution) -> Iterator[Component]:
+    """Cost of each component; the bound is the solver's, from before preferred tables were exchanged for others."""
     cost = _sums(layout, solution.cost)
-    bound = cost - _sums(layout, solution.gap)
+    cheapest = _sums(layout, solved.cost)
+    bound = np.where(np.abs(cost - cheapest) <= NOISE * cost, cost, cheapest) - _sums(layout, solved.gap)
     for number in np.flatnonzero(layout.method >= 0).tolist():
         method = METHODS[layout.method[number]]
         counts = int(layout.tables[number]), int(layout.edges[number])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from r2d2.model.containment import Containment, Missing
 from r2d2.model.graph import Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.steps.build_schema_graph import build_schema_graph
@@ -14,7 +15,7 @@ from r2d2.steps.prune_by_content import Probe, probe_columns, prune_by_content, 
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.update_graph import pairs_with
 from r2d2.steps.verify_containment import Content as Comparing
-from r2d2.steps.verify_containment import Missing, Pair, verify_containment
+from r2d2.steps.verify_containment import Pair, verify_containment
 
 LEAST_SAMPLED = 1_000  # rows, to tell who comes nearest
 CANDIDATES = 3  # so many for each that is wanted are counted exactly
@@ -35,7 +36,9 @@ class Similar:
     @property
     def equal(self) -> list[int]:
         """Tables of the same rows, each as often."""
-        return [t for t in self.parents if self.parents[t][1] == 0 and self.children.get(t, (1, 1))[1] == 0]
+        return [
+            t for t in self.parents if self.parents[t].copies == 0 and self.children.get(t, Missing(1, 1)).copies == 0
+        ]
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,9 @@ class Sampled:
     width: int
 
 
-def compatible_pairs(profiles: Sequence[TableProfile], table: int) -> SchemaGraph:
+def compatible_pairs(profiles: Sequence[TableProfile], table: int, containment: Containment) -> SchemaGraph:
     """The pairs of the table that schemas allow."""
-    return pairs_with(build_schema_graph(profiles), [table])
+    return pairs_with(build_schema_graph(profiles, containment), [table])
 
 
 def find_similar(
@@ -58,7 +61,7 @@ def find_similar(
     profiles: Sequence[TableProfile],
     content: Content,
     sampled: Sampled,
-    bag: bool,
+    containment: Containment,
     overlaps: frozenset[tuple[str, str]],
     known: Mapping[Pair, Missing],
     nearest: int,
@@ -67,34 +70,35 @@ def find_similar(
 
     *known* are edges between the others, proven before.
     """
-    possible = prune_by_minmax(pairs, profiles=profiles, overlaps=overlaps, bag=bag)
+    possible = prune_by_minmax(pairs, profiles=profiles, overlaps=overlaps, containment=containment)
     likely = prune_by_content(
         possible,
         profiles=profiles,
         width=sampled.width,
         rows=sampled.rows,
-        uniform=False,
+        guaranteed=False,  # every pair that is left is compared row by row
         content=content,
+        containment=containment,
         small_too=False,
     )
     concerned = {*likely.standing.parents, *likely.standing.children}
     mine = {pair: missing for pair, missing in known.items() if concerned.issuperset(pair)}
-    judged = verify_containment(likely, profiles=profiles, content=content, bag=bag, known=mine)
+    judged = verify_containment(likely, profiles=profiles, content=content, containment=containment, known=mine)
     held = {p: missing for (p, c), missing in _counted(judged.standing) if c == table}
     holds = {c: missing for (p, c), missing in _counted(judged.standing) if p == table}
-    lacking = {p: missing for (p, c), missing in _counted(judged.ruled_out) if c == table and missing[0] >= 0}
+    lacking = {p: missing for (p, c), missing in _counted(judged.ruled_out) if c == table and missing.rows >= 0}
     settled = held.keys() | lacking.keys()
     others = [p for p in _parents(pairs, table) if p not in settled and not _overlap(p, pairs, overlaps, table)]
-    if nearest and profiles[table].rows:
+    rows = profiles[table].rows
+    if nearest and rows != 0:
         lacking |= _count_nearest(table, others, profiles, content, sampled, nearest)
     order = sorted(lacking, key=lambda p: (lacking[p], p))
-    some = [p for p in order if lacking[p][0] < profiles[table].rows][:nearest]
+    some = [p for p in order if rows is None or lacking[p].rows < rows][:nearest]
     return Similar(held, holds, {p: lacking[p] for p in some})
 
 
 def _counted(edges: Edges) -> Iterable[tuple[Pair, Missing]]:
-    pairs = zip(edges.parents, edges.children, strict=True)
-    return zip(pairs, zip(edges.missing_rows, edges.missing_copies, strict=True), strict=True)
+    return zip(edges.pairs(), edges.missing(), strict=True)
 
 
 def _parents(pairs: SchemaGraph, table: int) -> list[int]:
@@ -118,9 +122,10 @@ def _count_nearest(
 ) -> dict[int, Missing]:
     """What is missing, exactly, in those of *others* that have the most sampled rows of the table.
 
-    More are counted than are wanted: a sample tells who has a tenth from who has half, not the fine order.
+    More are counted than are wanted: a sample tells who has a tenth from who has half, not the fine order. Its rows
+    are compared in all columns: versions of one table often differ only in columns that are not selective.
     """
-    columns = probe_columns(profiles[table].schema, rank_columns(profiles), sampled.width)
+    columns = probe_columns(profiles[table].schema, rank_columns(profiles), None)
     probe = Probe(table, columns, max(sampled.rows, LEAST_SAMPLED), uniform=True)
     samples = content.take_samples([probe])
     if not samples.get(table) or not others:

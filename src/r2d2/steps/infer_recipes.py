@@ -7,23 +7,25 @@ table with the child means. A recipe is believed only after it was carried out a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
+from r2d2.model.counted import counted
 from r2d2.model.graph import Check, Edges
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import And, Between, Or, Predicate
 from r2d2.model.profile import ColumnStats, TableProfile
-from r2d2.model.recipe import Recipe, projection
+from r2d2.model.recipe import Order, Recipe, projection
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column
-from r2d2.steps.conditions import Box
-from r2d2.steps.find_predicate import find_predicate
-from r2d2.steps.fitting import Marked
+from r2d2.steps.predicates.boxes import Box
+from r2d2.steps.predicates.fitting import Marked
+from r2d2.steps.predicates.search import find_predicate
 
 Pair = tuple[int, int]  # parent, child
+NOT_TRIED = "not tried"  # so begins the reason of an edge that may have a recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,14 @@ class Outcome(Protocol):
     def wrong(self) -> str:
         """Why it could not be carried out; empty if it could."""
 
+    @property
+    def order(self) -> Order | None:
+        """The order of the child's rows that the recipe can give back."""
+
+    @property
+    def lost_order(self) -> str:
+        """The one that it cannot, in words."""
+
 
 class Rebuilding(Protocol):
     """Whoever can read the tables. What cannot be read is left out of the answers."""
@@ -63,18 +73,24 @@ class Rebuilding(Protocol):
 
 
 def infer_recipes(
-    scan: Scan, *, jobs: Rebuilding, most_parents: int, most_rows: int, only: Iterable[Pair] | None = None
+    scan: Scan,
+    *,
+    jobs: Rebuilding,
+    most_parents: int,
+    most_rows: int,
+    only: Iterable[Pair] | None = None,
+    also: Collection[Pair] = (),
 ) -> dict[Pair, Answer]:
     """A checked recipe for each proven edge of the scan (or *only* for these), or the reason why there is none.
 
     A child with several parents is tried with the *most_parents* smallest (0: all of them) and with the smallest that
     is itself in no other; one of more than *most_rows* rows is not searched for a predicate beyond what its metadata
-    says.
+    says. Edges in *also* are tried whatever other parents the child has.
     """
     answers: dict[Pair, Answer] = {}
     wanted = list(only) if only is not None else None
     proven = list(_proven(scan, answers, wanted))
-    tried = proven if wanted is not None else list(_cheapest(scan, proven, most_parents, answers))
+    tried = proven if wanted is not None else list(_cheapest(scan, proven, most_parents, answers, also))
     likely = {pair: recipe for pair in tried if (recipe := _plain_recipe(scan, pair, most_rows)) is not None}
     likely |= jobs.search([pair for pair in tried if pair not in likely])
     outcomes = jobs.rebuild(likely)
@@ -109,10 +125,14 @@ def _not_proven(edges: Edges, place: int | None) -> str:
     copies = edges.missing_copies[place]
     if copies < 0:
         return "it was not counted whether the parent has each row as often as the child"
-    return f"contained as a set only: the parent lacks {copies:,} copies of the child's rows" if copies else ""
+    return (
+        f"contained as a set only: the parent lacks {counted(copies, 'copies')} of the child's rows" if copies else ""
+    )
 
 
-def _cheapest(scan: Scan, pairs: Iterable[Pair], most: int, answers: dict[Pair, Answer]) -> Iterator[Pair]:
+def _cheapest(
+    scan: Scan, pairs: Iterable[Pair], most: int, answers: dict[Pair, Answer], also: Collection[Pair]
+) -> Iterator[Pair]:
     """Per child the edges from its smallest parents, and from the smallest that stays whatever is chosen, since
     nothing holds it; the others get their reason.
     """
@@ -123,8 +143,8 @@ def _cheapest(scan: Scan, pairs: Iterable[Pair], most: int, answers: dict[Pair, 
         parents.sort(key=lambda parent: (scan.profiles[parent].size_bytes, parent))
         staying = next((parent for parent in parents if parent not in parents_of), None)
         for rank, parent in enumerate(parents):
-            if most and rank >= most and parent != staying:
-                answers[parent, child] = NoRecipe(f"not tried: the child has {most} smaller parents")
+            if most and rank >= most and parent != staying and (parent, child) not in also:
+                answers[parent, child] = NoRecipe(f"{NOT_TRIED}: the child has {most} smaller parents")
             else:
                 yield parent, child
 
@@ -133,22 +153,25 @@ def _plain_recipe(scan: Scan, pair: Pair, most_rows: int) -> Recipe | None:
     """What needs no search: every row of the parent, none, or, for a large child, its box; None: search."""
     parent, child = (scan.profiles[table] for table in pair)
     columns = projection(child.schema)
-    if child.rows == parent.rows:
+    if child.rows is not None and child.rows == parent.rows:
         return Recipe(columns)
     if child.rows == 0:
         return Recipe(columns, Or(()))
-    return Recipe(columns, stated_box(parent=parent, child=child)) if child.rows > most_rows else None
+    if child.rows is None or child.rows <= most_rows:
+        return None
+    return Recipe(columns, stated_box(parent=parent, child=child))
 
 
 def _judged(scan: Scan, pair: Pair, recipe: Recipe | None, outcome: Outcome | None) -> Answer:
     if recipe is None or outcome is None:
         return NoRecipe("the parent or the child could not be read")
     if outcome.same:
-        return recipe
+        return replace(recipe, order=outcome.order, lost_order=outcome.lost_order)
     if outcome.wrong:
         return NoRecipe(outcome.wrong)
     rows = scan.profiles[pair[1]].rows
-    return NoRecipe(f"the {recipe.kind} recipe makes {outcome.rows:,} rows, not the child's {rows:,}")
+    theirs = "rows" if rows is None else f"{rows:,}"
+    return NoRecipe(f"the {recipe.kind} recipe makes {counted(outcome.rows, 'rows')}, not the child's {theirs}")
 
 
 def stated_box(*, parent: TableProfile, child: TableProfile) -> Predicate:

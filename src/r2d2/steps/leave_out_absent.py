@@ -9,8 +9,7 @@ import numpy as np
 from r2d2.model.graph import ContainmentGraph, Edges
 from r2d2.model.scan import Scan
 from r2d2.steps.build_schema_graph import build_schema_graph
-from r2d2.steps.edge_columns import Flags, Ints, as_array, ints
-from r2d2.steps.prune_by_content import pick
+from r2d2.steps.edges.arrays import Flags, Ints, as_array, ints, take
 
 
 def leave_out_absent(scan: Scan) -> Scan:
@@ -30,13 +29,13 @@ def leave_out_absent(scan: Scan) -> Scan:
         tables=tuple(table for table, stays in zip(scan.tables, here, strict=True) if stays),
         profiles=profiles,
         overlaps=frozenset(pair for pair in scan.overlaps if scan.absent.keys().isdisjoint(pair)),
-        schema_graph=build_schema_graph(profiles),
+        schema_graph=build_schema_graph(profiles, scan.containment),
         graph=ContainmentGraph(
             tuple(profile.table for profile in profiles),
-            _renumbered(pick(scan.graph.standing, places), number, here),
+            _renumbered(take(scan.graph.standing, places), number, here),
             scan.graph.step,
             scan.graph.dropped,
-            _renumbered(pick(scan.graph.ruled_out, _places(scan.graph.ruled_out, here)), number, here),
+            _renumbered(take(scan.graph.ruled_out, _places(scan.graph.ruled_out, here)), number, here),
         ),
         since=as_array("I", ints(scan.since)[places]) if scan.since else scan.since,
         absent={},
@@ -50,11 +49,9 @@ def _places(edges: Edges, here: Flags) -> Ints:
 
 def _renumbered(edges: Edges, number: Ints, here: Flags) -> Edges:
     children, via = ints(edges.children), ints(edges.via)
-    return Edges(
-        as_array("I", number[ints(edges.parents)]),
-        as_array("I", number[children]),
-        edges.check,
-        edges.missing_rows,
-        edges.missing_copies,
-        as_array("I", number[np.where(here[via], via, children)]),
+    return replace(
+        edges,
+        parents=as_array("I", number[ints(edges.parents)]),
+        children=as_array("I", number[children]),
+        via=as_array("I", number[np.where(here[via], via, children)]),
     )

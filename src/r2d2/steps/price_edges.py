@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from r2d2.model.graph import ContainmentGraph
 from r2d2.model.priced import PricedGraph
 from r2d2.model.prices import Prices, Speed, Usage
 from r2d2.model.profile import TableProfile
@@ -50,13 +51,22 @@ class PricedEdges:
 
 
 def price_edges(
-    scan: Scan, *, recipes: Mapping[Pair, Recipe | NoRecipe], terms: Terms, must_keep: Mapping[int, str]
+    scan: Scan,
+    *,
+    recipes: Mapping[Pair, Recipe | NoRecipe],
+    terms: Terms,
+    must_keep: Mapping[int, str],
+    given: Collection[Pair] = (),
 ) -> PricedEdges:
-    """The edges that a deletion could rest on, with their prices; the others with the reason why they fell."""
+    """The edges that a deletion could rest on, with their prices; the others with the reason why they fell.
+
+    *given* are pairs whose recipe a person gave. It was carried out and made the child exactly, so it counts even
+    where the scan found no edge: columns may be renamed (section 5.1).
+    """
     fallen: dict[Pair, str] = {}
     rebuilds: dict[Pair, Rebuild] = {}
     expected: list[float] = []
-    for pair in _edges(scan):
+    for pair in _edges(scan, given):
         recipe = recipes.get(pair, NoRecipe("no recipe has been looked for"))
         if isinstance(recipe, NoRecipe):
             fallen[pair] = recipe.because
@@ -79,9 +89,16 @@ def price_edges(
     return PricedEdges(graph, rebuilds, fallen)
 
 
-def _edges(scan: Scan) -> Iterator[Pair]:
+def _edges(scan: Scan, given: Collection[Pair]) -> Iterator[Pair]:
+    """The edges that stand, then the given pairs that are none."""
     assert scan.graph is not None
-    return zip(scan.graph.standing.parents, scan.graph.standing.children, strict=True)
+    yield from zip(scan.graph.standing.parents, scan.graph.standing.children, strict=True)
+    yield from sorted(pair for pair in given if not _stands(scan.graph, pair))
+
+
+def _stands(graph: ContainmentGraph, pair: Pair) -> bool:
+    found = graph.find(*pair)
+    return found is not None and found[0] is graph.standing
 
 
 def price_rebuild(pair: Pair, profiles: Sequence[TableProfile], terms: Terms) -> Rebuild:
@@ -111,4 +128,14 @@ def maintenance_cost(number: int, profile: TableProfile, terms: Terms) -> float:
 
 def _too_slow(rebuild: Rebuild, terms: Terms) -> str:
     how = "took" if rebuild.measured else "would take"
-    return f"rebuilding it {how} {rebuild.seconds:,.0f} s, and no more than {terms.latency_seconds:,.0f} s are allowed"
+    takes, allowed = in_seconds(rebuild.seconds), in_seconds(terms.latency_seconds)
+    return f"rebuilding it {how} {takes}, and less than {allowed} is allowed (--latency)"
+
+
+def in_seconds(seconds: float) -> str:
+    """A time with as many digits as it takes to tell it from 0 s.
+
+    >>> in_seconds(0), in_seconds(0.0012), in_seconds(14.04), in_seconds(3600)
+    ('0 s', '0.0012 s', '14 s', '3,600 s')
+    """
+    return f"{seconds:,.0f} s" if seconds == 0 or seconds >= 100 else f"{seconds:.2g} s"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from r2d2.model.plan import Deletion, Kept, Proposal, Risk
 from r2d2.model.priced import Choice
 from r2d2.model.prices import GIB
-from r2d2.model.recipe import Recipe, to_sql
+from r2d2.model.proposal import Deletion, EqualKept, Kept, Proposal, Risk
+from r2d2.model.recipe import Recipe, order_text, to_sql
 from r2d2.model.scan import Scan
 from r2d2.steps.infer_recipes import NoRecipe
-from r2d2.steps.price_edges import PricedEdges, Rebuild, Terms, maintenance_cost, storage_cost
+from r2d2.steps.prefer_tables import Preferences
+from r2d2.steps.price_edges import PricedEdges, Rebuild, Terms, in_seconds, maintenance_cost, storage_cost
 
 Pair = tuple[int, int]  # parent, child
+SHOWN_REASONS = 2
 OFTEN_PER_MONTH = 4.0  # a table that is read about weekly will be missed
 
 
@@ -24,14 +27,23 @@ def propose(
     choice: Choice,
     recipes: Mapping[Pair, Recipe | NoRecipe],
     terms: Terms,
+    preferences: Preferences,
+    given: Collection[Pair] = (),
 ) -> Proposal:
-    """The choice as a person reviews it."""
-    deletions = [_deletion(scan, pair, priced, recipes, terms) for pair in _pairs(choice)]
+    """The choice as a person reviews it; *given* are the pairs whose recipe a person gave."""
+    deletions = [
+        replace(
+            _deletion(scan, pair, priced, recipes, terms),
+            given=pair in given,
+            equal_kept=_equal_kept(pair, preferences, priced, choice),
+        )
+        for pair in _pairs(choice)
+    ]
     deletions.sort(key=lambda line: (-line.saved, line.table))
     prices = terms.prices
     return Proposal(
         deletions=tuple(deletions),
-        kept=tuple(_kept(scan, priced, choice)),
+        kept=tuple(_kept(scan, priced, choice, given)),
         lake_tables=len(scan.tables),
         lake_bytes=scan.size_bytes,
         lake_cost=choice.retain_all / terms.months,
@@ -42,6 +54,7 @@ def propose(
         write_per_gib=prices.write_per_byte * GIB,
         proven=choice.proven,
         gap=choice.gap,
+        given_up=choice.given_up / terms.months,
     )
 
 
@@ -86,22 +99,44 @@ def _risk(recipe: Recipe, rebuild: Rebuild, accesses: float, terms: Terms) -> tu
     if accesses >= OFTEN_PER_MONTH:
         return Risk.HIGH, f"it is read {accesses:,.1f} times a month"
     if 2 * rebuild.seconds > terms.latency_seconds:
-        return Risk.HIGH, f"a rebuild takes {rebuild.seconds:,.0f} s of the {terms.latency_seconds:,.0f} s allowed"
+        takes, allowed = in_seconds(rebuild.seconds), in_seconds(terms.latency_seconds)
+        return Risk.HIGH, f"a rebuild takes {takes} of the {allowed} allowed"
+    if recipe.lost_order:
+        return Risk.MEDIUM, f"the order of its rows will not come back: {recipe.lost_order}"
     if recipe.kind == "rows":
         return Risk.MEDIUM, "its rows are listed by place: the parent's files must stay exactly as they are"
     if recipe.kind == "predicate":
         return Risk.MEDIUM, "a condition picks its rows out of the parent's"
-    return Risk.LOW, "every row of its parent is a row of it"
+    order = f"; they come back sorted by {order_text(recipe.order)}" if recipe.order else ""
+    return Risk.LOW, f"every row of its parent is a row of it{order}"
 
 
-def _kept(scan: Scan, priced: PricedEdges, choice: Choice) -> Iterator[Kept]:
-    """The tables that are contained in another and stay, with the reason."""
+def _equal_kept(pair: Pair, preferences: Preferences, priced: PricedEdges, choice: Choice) -> EqualKept | None:
+    """The equal table that stays in place of a deleted one: its parent, or the preferred of those that stay."""
+    parent, child = pair
+    group = preferences.group_of.get(child, ())
+    kept = [parent] if parent in group else [table for table in group if choice.kept_because[table]]
+    if not kept:
+        return None
+    return preferences.why(kept=kept[0], gone=child, must_keep=priced.graph.must_keep)
+
+
+def _kept(scan: Scan, priced: PricedEdges, choice: Choice, given: Collection[Pair]) -> Iterator[Kept]:
+    """The tables that are contained in another, or have a given recipe, and stay, with the reason."""
     assert scan.graph is not None
     gone = set(choice.deleted)
     fallen: defaultdict[int, list[str]] = defaultdict(list)
     for (_, child), because in priced.fallen.items():
         fallen[child].append(because)
     usable = set(priced.graph.children)
-    for child in sorted(set(scan.graph.standing.children) - gone):
+    for child in sorted({*scan.graph.standing.children, *(child for _, child in given)} - gone):
         reasons = [choice.kept_because[child]] if child in usable else sorted(set(fallen[child]))
-        yield Kept(scan.tables[child].name, "; ".join(reasons[:2]) or choice.kept_because[child])
+        reasons = reasons or [choice.kept_because[child]]
+        yield Kept(scan.tables[child].name, _first(reasons), tuple(reasons))
+
+
+def _first(reasons: Sequence[str]) -> str:
+    """The first reasons, and how many more there are."""
+    more = len(reasons) - SHOWN_REASONS
+    some = "; ".join(reasons[:SHOWN_REASONS])
+    return some if more <= 0 else f"{some} (and {more:,} more reason{'' if more == 1 else 's'})"

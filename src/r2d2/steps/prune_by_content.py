@@ -1,7 +1,8 @@
 """Drop the pairs where a sampled row of the child is not in the parent (CLP, section 4.3).
 
-Rows are compared in the few most telling columns of the child only: a row that is missing there is missing
-altogether, and few columns of the parent have to be read.
+A sample with a guarantee is drawn uniformly and compared in all columns of the child (Theorem 4.2). A cheap sample is
+drawn from few places and compared in the most selective columns of the child: a row that is missing there is missing
+altogether, and few columns of the parent have to be read, but a child may lack every row and not be noticed.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
-from r2d2.model.graph import Check, ContainmentGraph, Edges
+from r2d2.model.containment import EXACT_SET, Containment
+from r2d2.model.graph import Check, ContainmentGraph
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema, Token
+from r2d2.steps.edges.arrays import take
 
 SMALL_ROWS = 20_000  # a parent of so few rows is compared whole as cheaply as sampled
 
@@ -76,32 +77,34 @@ def prune_by_content(
     profiles: Sequence[TableProfile],
     width: int,
     rows: int,
-    uniform: bool,
+    guaranteed: bool,
     content: Content,
+    containment: Containment = EXACT_SET,
     small_too: bool = True,
     ranked: Sequence[TableProfile] | None = None,
 ) -> ContainmentGraph:
     """The edges for whose children every sampled row was found in the parent; never drops a true one.
 
+    If *guaranteed*, the sample keeps the promise of Theorem 4.2: rows are drawn uniformly and looked for in all
+    columns. Else they are drawn from few places and looked for in the *width* most selective columns.
     Unless *small_too*, edges with a small parent, or one whose rows are at hand, are left as they are: comparing all
     its rows costs no more. Which columns tell rows apart is judged by *ranked*, or by all profiles.
     """
-    edges = graph.standing
-    asked = [
-        (parent, child)
-        for parent, child in zip(edges.parents, edges.children, strict=True)
-        if profiles[child].rows
-        and (
-            small_too
-            or (profiles[parent].rows > SMALL_ROWS and not content.at_hand(parent, profiles[child].schema.columns))
-        )
-    ]
+
+    def is_cheap(parent: int, child: int) -> bool:
+        rows = profiles[parent].rows
+        return (rows is not None and rows <= SMALL_ROWS) or content.at_hand(parent, profiles[child].schema.columns)
+
+    asked = [pair for pair in graph.standing.pairs() if profiles[pair[1]].rows != 0]
+    asked = [pair for pair in asked if small_too or not is_cheap(*pair)] if containment.one_witness_refutes else []
     if not asked:
         return _split(graph, sampled=(), missing=())
     children = sorted({child for _, child in asked})
-    telling = rank_columns(profiles if ranked is None else ranked)
+    ranking = rank_columns(profiles if ranked is None else ranked)
+    widest = None if guaranteed else width
     probes = {
-        child: Probe(child, probe_columns(profiles[child].schema, telling, width), rows, uniform) for child in children
+        child: Probe(child, probe_columns(profiles[child].schema, ranking, widest), rows, uniform=guaranteed)
+        for child in children
     }
     samples = content.take_samples(list(probes.values()))
     parents_of: defaultdict[int, list[int]] = defaultdict(list)
@@ -125,25 +128,25 @@ def rank_columns(profiles: Iterable[TableProfile]) -> Ranking:
     best: defaultdict[Token, float] = defaultdict(float)
     for profile in profiles:
         for column, stats in zip(profile.schema.columns, profile.stats, strict=True):
-            best[column.token] = max(best[column.token], _telling(column, stats, profile.rows))
+            best[column.token] = max(best[column.token], _selectivity(column, stats, profile.rows))
     return best
 
 
-def probe_columns(schema: Schema, ranking: Ranking, width: int) -> tuple[Column, ...]:
-    """The *width* most telling columns of a table, the best first."""
+def probe_columns(schema: Schema, ranking: Ranking, width: int | None) -> tuple[Column, ...]:
+    """The *width* most selective columns of a table (None: all of them), the best first."""
     return tuple(sorted(schema.columns, key=lambda c: (-ranking[c.token], c.token))[:width])
 
 
-def _telling(column: Column, stats: ColumnStats, rows: int) -> float:
+def _selectivity(column: Column, stats: ColumnStats, rows: int | None) -> float:
     """About how many different values a column can have, by orders of magnitude."""
-    if stats.nulls == rows:
+    if rows is not None and stats.nulls == rows:
         return 0
     low, high = stats.low, stats.high
     if column.kind == "bool":
         return 1
     if column.type_name.startswith(("int", "uint")) or column.kind == "date":
         spread = int(high) - int(low) + 1 if isinstance(low, int) and isinstance(high, int) else rows
-        return round(math.log10(max(1, min(spread, 10**6))))
+        return round(math.log10(max(1, min(10**6 if spread is None else spread, 10**6))))
     if low is not None and low == high:
         return 0
     return 4 if column.kind in ("number", "timestamp", "timestamp with zone") else 3
@@ -151,23 +154,13 @@ def _telling(column: Column, stats: ColumnStats, rows: int) -> float:
 
 def _split(graph: ContainmentGraph, *, sampled: Collection[Pair], missing: Collection[Pair]) -> ContainmentGraph:
     """Standing and ruled-out edges; those that were sampled are marked so."""
-    pairs = list(zip(graph.standing.parents, graph.standing.children, strict=True))
+    pairs = list(graph.standing.pairs())
     check = array("B", [Check.SAMPLED if pair in sampled else Check.NONE for pair in pairs])
     marked = replace(graph.standing, check=check)
     return ContainmentGraph(
         tables=graph.tables,
-        standing=pick(marked, [place for place, pair in enumerate(pairs) if pair not in missing]),
+        standing=take(marked, [place for place, pair in enumerate(pairs) if pair not in missing]),
         step="prune_by_content",
         dropped={"sample": len(missing)} if missing else {},
-        ruled_out=pick(marked, [place for place, pair in enumerate(pairs) if pair in missing]),
+        ruled_out=take(marked, [place for place, pair in enumerate(pairs) if pair in missing]),
     )
-
-
-def pick(edges: Edges, places: Iterable[int]) -> Edges:
-    """The edges at some places, in that order."""
-    chosen = places if isinstance(places, np.ndarray) else np.fromiter(places, dtype=np.intp)
-    columns = (
-        array(column.typecode, np.asarray(column)[chosen].tobytes())
-        for column in (edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, edges.via)
-    )
-    return Edges(*columns)

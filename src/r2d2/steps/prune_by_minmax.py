@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from r2d2.model.containment import EXACT_SET, Containment
 from r2d2.model.graph import ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.model.schema import Schema
-from r2d2.steps.bounds import HIGH, LOW, RULE_OF_NUMBER, RULES, Ints, LakeBounds, lake_bounds
+from r2d2.steps.edges.bounds import HIGH, LOW, RULE_OF_NUMBER, RULES, Ints, LakeBounds, lake_bounds
 
 PAIRS_AT_ONCE = 1 << 20
 
@@ -46,16 +47,16 @@ def prune_by_minmax(
     *,
     profiles: Sequence[TableProfile],
     overlaps: frozenset[tuple[str, str]] = frozenset(),
-    bag: bool = False,
+    containment: Containment = EXACT_SET,
 ) -> ContainmentGraph:
     """The pairs of the schema graph that nothing in the profiles rules out; never drops a true one.
 
     *overlaps* are pairs that share files or lie in one another: they are no evidence of a copy (HAZARDS 1).
-    With *bag*, a child with more rows than the parent goes too.
+    If copies count, a child with more rows than the parent goes too.
     """
     dropped: Counter[str] = Counter()
     parents, children = [], []
-    for standing, ruled_out in judge_pairs(graph, profiles=profiles, overlaps=overlaps, bag=bag):
+    for standing, ruled_out in judge_pairs(graph, profiles=profiles, overlaps=overlaps, containment=containment):
         parents.append(standing.parents)
         children.append(standing.children)
         dropped.update({RULES[rule]: int((ruled_out.rules == rule).sum()) for rule in range(len(RULES))})
@@ -67,10 +68,10 @@ def judge_pairs(
     *,
     profiles: Sequence[TableProfile],
     overlaps: frozenset[tuple[str, str]] = frozenset(),
-    bag: bool = False,
+    containment: Containment = EXACT_SET,
 ) -> Iterator[tuple[Standing, DroppedPairs]]:
     """Every pair of the schema graph, about PAIRS_AT_ONCE at a time: those that stand and those that do not."""
-    bounds = lake_bounds(_those_with_pairs(graph, profiles), bag=bag)
+    bounds = lake_bounds(_those_with_pairs(graph, profiles), containment)
     shared = _both_directions(overlaps, graph.tables)
     for pairs in _spread(graph):
         yield _judge(pairs, bounds, shared)

@@ -18,14 +18,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from r2d2.model.containment import Missing
 from r2d2.model.graph import Check, ContainmentGraph, Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Schema, Token
-from r2d2.steps.edge_columns import Flags, Ints, among, as_array, concatenated, ints, keys, order, ordered
+from r2d2.steps.edges.arrays import Flags, Ints, among, as_array, ints, keys, order, ordered, take
+from r2d2.steps.edges.support import founded
 from r2d2.steps.find_changes import Change, Changes
-from r2d2.steps.prune_by_content import pick, probe_columns, rank_columns
-from r2d2.steps.refound import founded
+from r2d2.steps.prune_by_content import probe_columns, rank_columns
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,12 @@ def update_graph(
     Edges of the tables *unasked*, which are not there to be asked, stay whatever they were proven by.
     """
     assert old.graph is not None
-    fate = _Fate.of(old, profiles, changes)
+    away = set(unasked)
+    ranked = [profile for number, profile in enumerate(profiles) if number not in away]
+    fate = _Fate.of(old, ranked, changes)
     standing, since = _standing(old, fate)
     standing, since, unfounded = founded(standing, since, len(profiles), unasked)
-    ruled_out = _renumbered(pick(old.graph.ruled_out, _still_ruled_out(old.graph.ruled_out, fate)), fate)
+    ruled_out = _renumbered(take(old.graph.ruled_out, _still_ruled_out(old.graph.ruled_out, fate)), fate)
     runs = (*old.since_runs, old.run)
     return Kept(standing, since, runs, ordered(ruled_out), unfounded, ordered(_resampled(old.graph, fate)))
 
@@ -81,7 +84,7 @@ def to_be_asked(candidates: ContainmentGraph, kept: Kept) -> ContainmentGraph:
     answers = (kept.standing, kept.ruled_out, kept.unfounded)
     known = [among(wanted, keys(ordered(edges), len(candidates.tables))) for edges in answers]
     open_places = np.flatnonzero(~np.logical_or.reduce(known))
-    standing = pick(candidates.standing, open_places)
+    standing = take(candidates.standing, open_places)
     return with_edges(replace(candidates, standing=standing), kept.resampled)
 
 
@@ -97,11 +100,11 @@ def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collectio
 
     places = allowed(kept.standing)
     return Kept(
-        pick(kept.standing, places),
+        take(kept.standing, places),
         as_array("I", ints(kept.since)[places]),
         kept.since_runs,
-        pick(kept.ruled_out, allowed(kept.ruled_out)),
-        pick(kept.unfounded, allowed(kept.unfounded)),
+        take(kept.ruled_out, allowed(kept.ruled_out)),
+        take(kept.unfounded, allowed(kept.unfounded)),
         kept.resampled,
     )
 
@@ -109,10 +112,10 @@ def still_candidates(kept: Kept, candidates: ContainmentGraph, tables: Collectio
 def put_together(kept: Kept, answered: ContainmentGraph) -> tuple[ContainmentGraph, array[int], tuple[str, ...]]:
     """One graph of the answers that were kept and the new ones; since when each edge stands, as places in a list of
     runs, where the place after the last one is the run that is being made."""
-    standing = concatenated(kept.standing, answered.standing)
+    standing = kept.standing.concat(answered.standing)
     in_order = order(standing)
-    ruled_out = ordered(concatenated(kept.ruled_out, answered.ruled_out))
-    graph = ContainmentGraph(answered.tables, pick(standing, in_order), answered.step, answered.dropped, ruled_out)
+    ruled_out = ordered(kept.ruled_out.concat(answered.ruled_out))
+    graph = ContainmentGraph(answered.tables, take(standing, in_order), answered.step, answered.dropped, ruled_out)
     used, places = np.unique(ints(kept.since), return_inverse=True)
     since = np.concatenate([places, np.full(len(answered.standing), len(used))])
     return graph, as_array("I", since[in_order]), tuple(kept.since_runs[place] for place in used)
@@ -120,33 +123,32 @@ def put_together(kept: Kept, answered: ContainmentGraph) -> tuple[ContainmentGra
 
 def with_edges(graph: ContainmentGraph, more: Edges) -> ContainmentGraph:
     """The same with more edges to be judged."""
-    return replace(graph, standing=ordered(concatenated(graph.standing, more)))
+    return replace(graph, standing=ordered(graph.standing.concat(more)))
 
 
 def without_tables(graph: ContainmentGraph, tables: Sequence[int]) -> ContainmentGraph:
     """The same without the edges of some tables."""
     theirs = np.isin(ints(graph.standing.parents), tables) | np.isin(ints(graph.standing.children), tables)
-    return replace(graph, standing=pick(graph.standing, np.flatnonzero(~theirs)))
+    return replace(graph, standing=take(graph.standing, np.flatnonzero(~theirs)))
 
 
-def known_edges(kept: Kept, asked: ContainmentGraph) -> dict[tuple[int, int], tuple[int, int]]:
+def known_edges(kept: Kept, asked: ContainmentGraph) -> dict[tuple[int, int], Missing]:
     """The kept edges, with their missing rows and copies, between tables that *asked* is about."""
     edges = kept.standing
     concerned = np.zeros(len(asked.tables), dtype=bool)
     concerned[ints(asked.standing.parents)] = concerned[ints(asked.standing.children)] = True
-    return _proven(pick(edges, np.flatnonzero(concerned[ints(edges.parents)] & concerned[ints(edges.children)])))
+    return _proven(take(edges, np.flatnonzero(concerned[ints(edges.parents)] & concerned[ints(edges.children)])))
 
 
-def proven_edges(scan: Scan) -> dict[tuple[int, int], tuple[int, int]]:
+def proven_edges(scan: Scan) -> dict[tuple[int, int], Missing]:
     """All edges of a scan that every row was compared for, with their missing rows and copies."""
     assert scan.graph is not None
     return _proven(scan.graph.standing)
 
 
-def _proven(edges: Edges) -> dict[tuple[int, int], tuple[int, int]]:
-    some = pick(edges, np.flatnonzero(ints(edges.missing_rows) == 0))
-    pairs = zip(some.parents, some.children, strict=True)
-    return dict(zip(pairs, zip(some.missing_rows, some.missing_copies, strict=True), strict=True))
+def _proven(edges: Edges) -> dict[tuple[int, int], Missing]:
+    some = take(edges, np.flatnonzero(ints(edges.missing_rows) == 0))
+    return dict(zip(some.pairs(), some.missing(), strict=True))
 
 
 def columns_kept_of(kept: Kept, table: int, profiles: Sequence[TableProfile]) -> set[Token]:
@@ -154,7 +156,9 @@ def columns_kept_of(kept: Kept, table: int, profiles: Sequence[TableProfile]) ->
     edges = kept.standing
     theirs = np.flatnonzero((ints(edges.parents) == table) | (ints(edges.children) == table))
     children = {edges.children[place] for place in theirs.tolist()}
-    return {column.token for child in children if profiles[child].rows for column in profiles[child].schema.columns}
+    return {
+        column.token for child in children if profiles[child].rows != 0 for column in profiles[child].schema.columns
+    }
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ class _Fate:
     resampled: Flags  # a sample of it would be another one today
 
     @staticmethod
-    def of(old: Scan, profiles: Sequence[TableProfile], changes: Changes) -> _Fate:
+    def of(old: Scan, ranked: Sequence[TableProfile], changes: Changes) -> _Fate:
         kinds = [Change.DELETED] * len(old.tables)
         number = np.full(len(old.tables), -1, dtype=np.int64)
         for now, (was, kind) in enumerate(zip(changes.old_numbers, changes.kinds, strict=True)):
@@ -178,12 +182,12 @@ class _Fate:
         def which(*wanted: Change) -> Flags:
             return np.fromiter((kind in wanted for kind in kinds), dtype=bool, count=len(kinds))
 
-        resampled = ~which(Change.SAME) | _other_probes(old, profiles)
+        resampled = ~which(Change.SAME) | _other_probes(old, ranked)
         return _Fate(number, which(Change.SAME, Change.RENAMED), which(Change.GROWN), which(Change.SHRUNK), resampled)
 
 
-def _other_probes(old: Scan, profiles: Sequence[TableProfile]) -> Flags:
-    """Children that were sampled, and for which other columns tell most today."""
+def _other_probes(old: Scan, ranked: Sequence[TableProfile]) -> Flags:
+    """Children that were sampled, and whose most selective columns are others today, by the *ranked* profiles."""
     assert old.graph is not None
     other = np.zeros(len(old.tables), dtype=bool)
     sampled = {
@@ -191,8 +195,8 @@ def _other_probes(old: Scan, profiles: Sequence[TableProfile]) -> Flags:
         for edges in (old.graph.standing, old.graph.ruled_out)
         for child in np.unique(ints(edges.children)[ints(edges.check) == Check.SAMPLED]).tolist()
     }
-    if sampled:
-        before, now = rank_columns(old.profiles), rank_columns(profiles)
+    if sampled and old.probe_width is not None:
+        before, now = rank_columns(old.ranked_profiles), rank_columns(ranked)
         differs: dict[Schema, bool] = {}
         for child in sampled:
             schema = old.profiles[child].schema
@@ -215,15 +219,13 @@ def _standing(old: Scan, fate: _Fate) -> tuple[Edges, array[int]]:
     holds |= (check == Check.SAMPLED) & steady & ~fate.resampled[child]
     places = np.flatnonzero(holds)
     since = old.since or array("I", [len(old.since_runs)]) * len(edges)
-    kept = _renumbered(pick(edges, places), fate)
+    kept = _renumbered(take(edges, places), fate)
     # Two tables that held the same rows need not do so if one of them changed; the one still holds the other.
     no_longer_equal = (check[places] == Check.EQUAL) & ~steady[places]
     kept_check = np.where(no_longer_equal, int(Check.COMPARED), check[places])
-    checked = Edges(
-        kept.parents, kept.children, as_array("B", kept_check), kept.missing_rows, kept.missing_copies, kept.via
-    )
+    checked = replace(kept, check=as_array("B", kept_check))
     in_order = order(checked)
-    return pick(checked, in_order), as_array("I", ints(since)[places[in_order]])
+    return take(checked, in_order), as_array("I", ints(since)[places[in_order]])
 
 
 def _still_ruled_out(edges: Edges, fate: _Fate) -> Ints:
@@ -240,8 +242,8 @@ def _resampled(graph: ContainmentGraph, fate: _Fate) -> Edges:
         parent, child = ints(edges.parents), ints(edges.children)
         sampled = ints(edges.check) == Check.SAMPLED
         places = np.flatnonzero(sampled & fate.steady[parent] & fate.steady[child] & fate.resampled[child])
-        found.append(_renumbered(pick(edges, places), fate))
-    both = concatenated(*found)
+        found.append(_renumbered(take(edges, places), fate))
+    both = found[0].concat(found[1])
     return Edges.of(both.parents, both.children)
 
 
@@ -250,11 +252,4 @@ def _renumbered(edges: Edges, fate: _Fate) -> Edges:
     parents, children = fate.number[ints(edges.parents)], fate.number[ints(edges.children)]
     via = fate.number[ints(edges.via)]
     via = np.where(via < 0, children, via)
-    return Edges(
-        as_array("I", parents),
-        as_array("I", children),
-        edges.check,
-        edges.missing_rows,
-        edges.missing_copies,
-        as_array("I", via),
-    )
+    return replace(edges, parents=as_array("I", parents), children=as_array("I", children), via=as_array("I", via))

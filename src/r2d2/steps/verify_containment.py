@@ -12,20 +12,17 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from r2d2.model.containment import EXACT_SET, Containment, Missing
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import TableProfile
-from r2d2.steps.chains import Chains, needed_edges, strong_components
+from r2d2.steps.edges.arrays import ordered, take
+from r2d2.steps.edges.chains import Chains, needed_edges, strong_components
 
 Pair = tuple[int, int]  # parent, child
 MOST_ROUNDS = 4
 SMALL_ROWS = 20_000
-
-
-Missing = tuple[int, int]
-"""What the child of an edge has and the parent lacks, copies counted: rows that are nowhere in the parent, and rows
-beyond what the parent has of each."""
 
 
 class Content(Protocol):
@@ -43,7 +40,7 @@ def verify_containment(
     *,
     profiles: Sequence[TableProfile],
     content: Content,
-    bag: bool = False,
+    containment: Containment = EXACT_SET,
     known: Mapping[Pair, Missing] | None = None,
     settled: Callable[[int, int], None] | None = None,
 ) -> ContainmentGraph:
@@ -53,22 +50,23 @@ def verify_containment(
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     *known* are other edges, proven as sets before, that may be built on.
     """
-    pairs = list(zip(graph.standing.parents, graph.standing.children, strict=True))
+    pairs = list(graph.standing.pairs())
     ledger = _Ledger(pairs, profiles, known or {})
-    _settle(ledger, content, settled or (lambda done, total: None))
+    most_rounds = MOST_ROUNDS if containment.is_transitive else 0
+    _settle(ledger, content, settled or (lambda done, total: None), most_rounds)
     answers = [_answer(pair, ledger) for pair in pairs]
-    return _graph(graph, pairs, answers, bag)
+    return _graph(graph, list(zip(pairs, answers, strict=True)), profiles, containment)
 
 
 def _lookalikes(pairs: Iterable[Pair], profiles: Sequence[TableProfile], familiar: Collection[int]) -> list[list[int]]:
     """Groups of tables that may be equal: each might hold the others, with as many columns and rows.
 
-    Tables that something is known of come first: they are to stand for the others.
+    *familiar* tables come first: they stand for the others. Unknown row counts make a group of their own.
     """
-    groups: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    groups: defaultdict[tuple[int, int | None, int], list[int]] = defaultdict(list)
     for number, component in enumerate(strong_components(pairs)):
         for table in sorted(component, key=lambda table: (table not in familiar, table)):
-            if profiles[table].rows:
+            if profiles[table].rows != 0:
                 groups[number, profiles[table].rows, len(profiles[table].schema)].append(table)
     return [tables for tables in groups.values() if len(tables) > 1]
 
@@ -98,10 +96,10 @@ class _Ledger:
         proven = [
             pair
             for pair, missing in self.counted.items()
-            if missing[0] == 0 and pair == self.between(pair) and pair[0] != pair[1]
+            if missing.rows == 0 and pair == self.between(pair) and pair[0] != pair[1]
         ]
         self.chains = Chains(proven)
-        self.bag_chains = Chains(pair for pair in proven if self.counted[pair][1] == 0)
+        self.bag_chains = Chains(pair for pair in proven if self.counted[pair].copies == 0)
 
     def between(self, pair: Pair) -> Pair:
         """The two tables that stand for those of a pair."""
@@ -114,7 +112,8 @@ class _Ledger:
 
     def is_small(self, pair: Pair) -> bool:
         """Whether comparing the two takes less than thinking about how to avoid it."""
-        return self._profiles[pair[0]].rows <= SMALL_ROWS
+        rows = self._profiles[pair[0]].rows
+        return rows is not None and rows <= SMALL_ROWS
 
     def open_pairs(self) -> set[Pair]:
         """What has to be counted still, and does not follow from what was."""
@@ -145,27 +144,32 @@ class _Ledger:
 
 def _known_equal(known: Mapping[Pair, Missing], profiles: Sequence[TableProfile]) -> dict[int, int]:
     """Tables that hold one another, copies and all, are equal: the first of them stands for the others."""
-    exact = [pair for pair, missing in known.items() if missing[1] == 0 and profiles[pair[1]].rows]
+    exact = [pair for pair, missing in known.items() if missing.copies == 0 and profiles[pair[1]].rows]
     groups = [sorted(component) for component in strong_components(exact)]
     return {table: tables[0] for tables in groups for table in tables}
 
 
-def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], None]) -> None:
+def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], None], most_rounds: int) -> None:
     """Compare until every edge is counted or follows from those that are."""
     turn = total = 0
     while (asked := ledger.open_pairs()) or ledger.lookalikes:
         total = max(total, len(asked))
         settled(total - len(asked), total)
-        proven = [pair for pair, missing in ledger.counted.items() if missing[0] == 0]
+        proven = [pair for pair, missing in ledger.counted.items() if missing.rows == 0]
         # What a chain proves as a set, but not as a bag, has to be counted for itself; so may what is small.
         direct = {pair for pair in asked if ledger.is_small(pair) or ledger.chains.lead(*pair)}
         undecided = asked - direct
-        chosen = needed_edges(undecided, proven) if turn < MOST_ROUNDS else undecided
+        chosen = needed_edges(undecided, proven) if turn < most_rounds else undecided
         ledger.count(chosen | direct, content)
         turn += 1
 
 
-Answer = tuple[Check, int, int, int]  # check, missing rows, missing copies, via
+class Answer(NamedTuple):
+    """The finding about one edge."""
+
+    check: Check
+    missing: Missing
+    via: int
 
 
 def _answer(pair: Pair, ledger: _Ledger) -> Answer | None:
@@ -173,35 +177,38 @@ def _answer(pair: Pair, ledger: _Ledger) -> Answer | None:
     parent, child = pair
     between = ledger.between(pair)
     if between[0] == between[1]:
-        return Check.EQUAL, 0, 0, child
+        return Answer(Check.EQUAL, Missing(), child)
     if ledger.is_empty(pair):
-        return Check.COMPARED, 0, 0, child
+        return Answer(Check.COMPARED, Missing(), child)
     missing = ledger.counted.get(between)
     if missing is None:
         if not ledger.bag_chains.lead(*between):
             return None
-        return Check.IMPLIED, 0, 0, ledger.bag_chains.stop_between(*between)
-    if between == pair or missing[0]:
-        return Check.COMPARED, *missing, child
-    return Check.IMPLIED, *missing, between[0] if between[0] != parent else between[1]
+        return Answer(Check.IMPLIED, Missing(), ledger.bag_chains.stop_between(*between))
+    if between == pair or missing.rows:
+        return Answer(Check.COMPARED, missing, child)
+    return Answer(Check.IMPLIED, missing, between[0] if between[0] != parent else between[1])
 
 
 def _graph(
-    graph: ContainmentGraph, pairs: Sequence[Pair], answers: Sequence[Answer | None], bag: bool
+    graph: ContainmentGraph,
+    answers: Sequence[tuple[Pair, Answer | None]],
+    profiles: Sequence[TableProfile],
+    containment: Containment,
 ) -> ContainmentGraph:
-    def holds(answer: Answer | None) -> bool:
-        return answer is not None and (answer[2] if bag else answer[1]) == 0
-
-    standing = [(pair, answer) for pair, answer in zip(pairs, answers, strict=True) if answer and holds(answer)]
-    refuted = [(pair, answer) for pair, answer in zip(pairs, answers, strict=True) if answer and not holds(answer)]
-    unread = sum(answer is None for answer in answers)
-    dropped = {"rows": len(refuted), "unreadable": unread}
+    standing: list[tuple[Pair, Answer]] = []
+    refuted: list[tuple[Pair, Answer]] = []
+    for pair, answer in answers:
+        if answer:
+            holds = containment.holds(answer.missing, rows=profiles[pair[1]].rows)
+            (standing if holds else refuted).append((pair, answer))
+    dropped = {"rows": len(refuted), "unreadable": len(answers) - len(standing) - len(refuted)}
     return ContainmentGraph(
         tables=graph.tables,
         standing=_edges(standing),
         step="verify_containment",
         dropped={reason: count for reason, count in dropped.items() if count},
-        ruled_out=_joined(graph.ruled_out, _edges(refuted)),
+        ruled_out=ordered(graph.ruled_out.concat(_edges(refuted))),
     )
 
 
@@ -213,38 +220,22 @@ def drop_unreadable(graph: ContainmentGraph, unreadable: Collection[str]) -> Con
     damaged = {number for number, name in enumerate(graph.tables) if name in unreadable}
     if not damaged:
         return graph
-    standing, ruled_out = (
-        [row for row in _rows(edges) if damaged.isdisjoint(row[:2])] for edges in (graph.standing, graph.ruled_out)
-    )
+    standing, ruled_out = (_undamaged(edges, damaged) for edges in (graph.standing, graph.ruled_out))
     lost = len(graph.standing) - len(standing)
     dropped = {**graph.dropped, "unreadable": graph.dropped.get("unreadable", 0) + lost} if lost else graph.dropped
-    return replace(graph, standing=_columns(standing), ruled_out=_columns(ruled_out), dropped=dropped)
+    return replace(graph, standing=standing, ruled_out=ruled_out, dropped=dropped)
+
+
+def _undamaged(edges: Edges, damaged: set[int]) -> Edges:
+    return take(edges, [place for place, pair in enumerate(edges.pairs()) if damaged.isdisjoint(pair)])
 
 
 def _edges(answered: Sequence[tuple[Pair, Answer]]) -> Edges:
     return Edges(
         parents=array("I", [pair[0] for pair, _ in answered]),
         children=array("I", [pair[1] for pair, _ in answered]),
-        check=array("B", [answer[0] for _, answer in answered]),
-        missing_rows=array("q", [answer[1] for _, answer in answered]),
-        missing_copies=array("q", [answer[2] for _, answer in answered]),
-        via=array("I", [answer[3] for _, answer in answered]),
-    )
-
-
-def _joined(one: Edges, other: Edges) -> Edges:
-    """Both, in order of parent and child."""
-    rows = [*_rows(one), *_rows(other)]
-    rows.sort()
-    return _columns(rows)
-
-
-def _columns(rows: Sequence[tuple[int, ...]]) -> Edges:
-    columns = list(zip(*rows, strict=True)) or [()] * 6
-    return Edges(*(array(code, column) for code, column in zip("IIBqqI", columns, strict=True)))
-
-
-def _rows(edges: Edges) -> Iterable[tuple[int, ...]]:
-    return zip(
-        edges.parents, edges.children, edges.check, edges.missing_rows, edges.missing_copies, edges.via, strict=True
+        check=array("B", [answer.check for _, answer in answered]),
+        missing_rows=array("q", [answer.missing.rows for _, answer in answered]),
+        missing_copies=array("q", [answer.missing.copies for _, answer in answered]),
+        via=array("I", [answer.via for _, answer in answered]),
     )

@@ -5,12 +5,11 @@ What is contained in what is then found by `truth`, which knows nothing of how t
 """
 
 from r2d2.synthetic.draw import DEFAULT_MIX
-from r2d2.synthetic.family import generate_family_lake
 from r2d2.synthetic.lake import Progress, generate_lake
 from r2d2.synthetic.layout import Layout
-from r2d2.synthetic.lineage import GeneratedLake, GeneratedTable, read_lineage
-from r2d2.synthetic.truth import TrueEdge, brute_force_edges, lake_truth, read_truth, write_truth
-from r2d2.synthetic.truth_rows import TableRows, find_tables, read_rows, rows_of
+from r2d2.synthetic.lineage import GeneratedLake, GeneratedTable
+from r2d2.synthetic.oracle.truth import TrueEdge, brute_force_edges, lake_truth, write_truth
+from r2d2.synthetic.oracle.truth_rows import TableRows, find_tables, read_rows, rows_of
 
 __all__ = [
     "DEFAULT_MIX",
@@ -22,12 +21,9 @@ __all__ = [
     "TrueEdge",
     "brute_force_edges",
     "find_tables",
-    "generate_family_lake",
     "generate_lake",
     "lake_truth",
-    "read_lineage",
     "read_rows",
-    "read_truth",
     "rows_of",
     "write_truth",
 ]

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from r2d2.synthetic import values as v
-from r2d2.synthetic.oddities import oddities
 
 BLOCK_ROWS = 8192
 
@@ -26,6 +25,7 @@ class BuiltinRoot:
 
     name: str
     share: float
+    home: str  # the folder of the lake it belongs in
     block: Block
 
     def rows(self, biggest: int) -> int:
@@ -144,11 +144,10 @@ def _sensor_readings(draw: v.Draw) -> dict[str, pa.Array]:
 
 
 BUILTIN_ROOTS = (
-    BuiltinRoot("web_events", 1.0, _web_events),
-    BuiltinRoot("orders", 0.5, _orders),
-    BuiltinRoot("customers", 0.2, _customers),
-    BuiltinRoot("order_lines", 1.0, _order_lines),
-    BuiltinRoot("products", 0.05, _products),
-    BuiltinRoot("sensor_readings", 0.5, _sensor_readings),
+    BuiltinRoot("web_events", 1.0, "web", _web_events),
+    BuiltinRoot("orders", 0.5, "sales", _orders),
+    BuiltinRoot("customers", 0.2, "crm", _customers),
+    BuiltinRoot("order_lines", 1.0, "sales", _order_lines),
+    BuiltinRoot("products", 0.05, "sales", _products),
+    BuiltinRoot("sensor_readings", 0.5, "ops", _sensor_readings),
 )
-NASTY_ROOT = BuiltinRoot("oddities", 0.1, oddities)

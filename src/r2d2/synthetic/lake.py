@@ -42,7 +42,6 @@ def generate_lake(
     files_per_table: int = 4,
     skew: float = 1.2,
     mix: Mapping[str, float] = DEFAULT_MIX,
-    nasty: bool = False,
     batch_rows: int = BATCH_ROWS,
     progress: Progress | None = None,
 ) -> GeneratedLake:
@@ -61,7 +60,6 @@ def generate_lake(
         roots,
         rows=rows,
         seed=seed,
-        nasty=nasty,
         scale_factor=scale_factor,
         batch_rows=batch_rows,
         scratch=out,
@@ -83,6 +81,11 @@ def new_lake_folder(out: Path) -> Path:
     lake = out / "lake"
     if lake.exists() or (out / "lineage.json").exists():
         raise UserError(f"{out} holds a generated lake already", hint="name another folder, or remove it")
+    if any(out.glob("*.parquet")) or any(out.glob("*/*.parquet")):
+        raise UserError(
+            f"{out} holds tables already, among which the generated lake would lie",
+            hint="name a new folder: the tables go into the folder lake in it",
+        )
     out.mkdir(parents=True, exist_ok=True)
     return lake
 

@@ -1,4 +1,4 @@
-"""What a generated lake consists of and where each table came from; `lineage.json`, beside the lake."""
+"""The tables of a generated lake and how each was made; written to `lineage.json`, beside the lake."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from r2d2.errors import UserError
 from r2d2.synthetic.layout import Layout
-from r2d2.synthetic.steps_json import Json, step_from_json, step_to_json
+from r2d2.synthetic.steps_json import Json, step_to_json
 from r2d2.synthetic.transform import Step
 
 LINEAGE_FORMAT = "r2d2-lineage/1"
@@ -60,18 +59,6 @@ def write_lineage(lake: GeneratedLake) -> None:
     lake.lineage_path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_lineage(path: Path) -> GeneratedLake:
-    """The lake that a `lineage.json` describes."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != LINEAGE_FORMAT:
-            raise ValueError(f"its format is {data['format']!r}, not {LINEAGE_FORMAT!r}")
-        tables = tuple(_table_from_json(table) for table in data["tables"])
-        return GeneratedLake(path.parent / data["lake"], path, data["seed"], tables)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"cannot read the lineage {path}: {error}", hint="generate the lake again") from error
-
-
 def _table_to_json(table: GeneratedTable) -> Json:
     return {
         "name": table.name,
@@ -84,16 +71,3 @@ def _table_to_json(table: GeneratedTable) -> Json:
         "bytes": table.size_bytes,
         "files": table.files,
     }
-
-
-def _table_from_json(data: Json) -> GeneratedTable:
-    return GeneratedTable(
-        name=data["name"],
-        sources=tuple(data["sources"]),
-        origin=data["origin"],
-        steps=tuple(step_from_json(step) for step in data["steps"]),
-        layout=Layout(**data["layout"]),
-        rows=data["rows"],
-        size_bytes=data["bytes"],
-        files=data["files"],
-    )

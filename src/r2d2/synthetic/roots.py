@@ -10,20 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from r2d2.errors import UserError
-from r2d2.synthetic.builtin import BUILTIN_ROOTS, NASTY_ROOT, BuiltinRoot
+from r2d2.synthetic.builtin import BUILTIN_ROOTS, BuiltinRoot
 from r2d2.synthetic.store import StoredTable, open_table
 from r2d2.synthetic.stream import Stream
 from r2d2.synthetic.tpch import generate_tpch, tpch_scale
-
-HOME_FOLDERS = {
-    "web_events": "web",
-    "orders": "sales",
-    "order_lines": "sales",
-    "customers": "crm",
-    "products": "sales",
-    "sensor_readings": "ops",
-    "oddities": "team-x",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +33,6 @@ def open_roots(
     *,
     rows: int,
     seed: int,
-    nasty: bool,
     scale_factor: float | None,
     batch_rows: int,
     scratch: Path,
@@ -55,8 +44,7 @@ def open_roots(
             paths = generate_tpch(Path(folder), scale_factor=scale)
             yield [_given(path, origin="tpch", home="tpch", batch_rows=batch_rows) for path in paths]
     elif roots == "builtin":
-        kinds = (NASTY_ROOT, *BUILTIN_ROOTS) if nasty else BUILTIN_ROOTS
-        yield [_builtin(kind, rows=rows, seed=seed) for kind in kinds]
+        yield [_builtin(kind, rows=rows, seed=seed) for kind in BUILTIN_ROOTS]
     else:
         yield [_given(path, origin=str(path), home="raw", batch_rows=batch_rows) for path in _paths(roots)]
 
@@ -76,7 +64,7 @@ def _builtin(kind: BuiltinRoot, *, rows: int, seed: int) -> Root:
     def stream() -> Stream:
         return Stream(kind.schema(), kind.batches(biggest=rows, seed=seed))
 
-    return Root(kind.name, "builtin", kind.rows(rows), HOME_FOLDERS[kind.name], stream)
+    return Root(kind.name, "builtin", kind.rows(rows), kind.home, stream)
 
 
 def _given(path: Path, *, origin: str, home: str, batch_rows: int) -> Root:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r2d2.engine.kernels import flatten, hash_column, hash_rows, text
+from r2d2.engine.kernels import hash_column, hash_rows, text
 from r2d2.engine.kernels.decimals import canonical_decimal, canonical_number
+from r2d2.synthetic.oracle.truth_rows import flatten
 from tests.engine.kernels.oracle import KEY
 
 
@@ -44,6 +45,7 @@ def test_one_changed_byte_of_a_string_flips_half_of_the_hash(place: int) -> None
     assert np.abs(flipped_share(one, other) - 0.5).max() < 0.01
 
 
+@pytest.mark.slow
 def test_a_grid_of_small_numbers_has_no_collision_in_either_half() -> None:
     """A million rows of two columns whose values repeat a thousand times each: sums of few distinct terms."""
     a, b = np.divmod(np.arange(1_000_000), 1_000)

@@ -1,16 +1,14 @@
-"""Row hashing on Arrow and NumPy. Knows neither Spark nor the rest of r2d2.
+"""Row hashing on Arrow and NumPy, without Spark or the rest of r2d2.
 
-columns = flatten(polars_to_arrow(frame))
 hashes = hash_rows(columns, projections=[...], key=key)   # per projection: two 64-bit halves per row
 blocks = split(block_of(hashes[0]), ranges=16)            # sorted, distinct, counted; to_bytes() ships them
 find_missing(child=..., parent=...)                       # by all 128 bits, as a set and as a bag
 """
 
 from r2d2.engine.kernels.blocks import HashBlock, block_of, from_bytes, merge, split, to_bytes
-from r2d2.engine.kernels.column_hash import hash_column, why_not_comparable
-from r2d2.engine.kernels.compare import Missing, common_rows, find_missing
+from r2d2.engine.kernels.column_hash import hash_column
+from r2d2.engine.kernels.compare import common_rows, find_missing
 from r2d2.engine.kernels.fingerprint import Fingerprint, fingerprint
-from r2d2.engine.kernels.flatten import flatten, polars_to_arrow
 from r2d2.engine.kernels.keys import NotComparable, Token
 from r2d2.engine.kernels.mixing import HASH_VERSION, Hashes
 from r2d2.engine.kernels.row_hash import ALL_BITS, hash_rows
@@ -21,20 +19,16 @@ __all__ = [
     "Fingerprint",
     "HashBlock",
     "Hashes",
-    "Missing",
     "NotComparable",
     "Token",
     "block_of",
     "common_rows",
     "find_missing",
     "fingerprint",
-    "flatten",
     "from_bytes",
     "hash_column",
     "hash_rows",
     "merge",
-    "polars_to_arrow",
     "split",
     "to_bytes",
-    "why_not_comparable",
 ]

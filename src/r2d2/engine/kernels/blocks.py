@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r2d2.engine.kernels.fingerprint import Fingerprint, fingerprint
 from r2d2.engine.kernels.mixing import HASH_VERSION, WORD, Hashes
 
 _HEADER = struct.Struct("<4sHHQ")  # magic, hash version, bytes per count (0: all are one), distinct rows
@@ -45,11 +44,6 @@ class HashBlock:
     def rows(self) -> int:
         """Rows, each as often as it occurs."""
         return self.distinct_rows if self.counts is None else int(self.counts.sum())
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """The same for the same multiset."""
-        return fingerprint(self.hashes, self.counts)
 
     def counts_at(self, places: NDArray[np.intp]) -> NDArray[np.uint64]:
         """How often the rows at some places occur."""

@@ -23,7 +23,7 @@ _AS_STORED = ("arrow.uuid", "arrow.json")  # extension types whose stored value 
 
 
 def hash_column(column: pa.Array | pa.ChunkedArray, *, token: Token, key: bytes) -> Hashes:
-    """The hashes of a column's values, shape (2, rows). A struct is flattened first (flatten.py).
+    """The hashes of a column's values, shape (2, rows). Structs are refused: hash each field under its own token.
 
     >>> narrow, double = pa.array([1, None], pa.int8()), pa.array([1.0, None], pa.float64())
     >>> hashes = [hash_column(column, token=("a",), key=bytes(16)) for column in (narrow, double)]
@@ -31,7 +31,7 @@ def hash_column(column: pa.Array | pa.ChunkedArray, *, token: Token, key: bytes)
     True
     """
     if pa.types.is_struct(column.type):
-        raise ValueError(f"column {token} is a struct: flatten() it, and hash its fields")
+        raise ValueError(f"column {token} is a struct: hash its fields one by one")
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     try:
         hasher_of(column.type)  # refuses, even where there is no row
@@ -49,19 +49,6 @@ def hashed_in_blocks(kind: pa.DataType, *, token: Token) -> bool:
         return hasher_of(kind).in_blocks
     except NotComparable as error:
         raise NotComparable(error.reason, token=token) from error
-
-
-def why_not_comparable(kind: pa.DataType) -> str | None:
-    """Why columns of this type have no row identity; None if they have one.
-
-    >>> why_not_comparable(pa.month_day_nano_interval())
-    'values of type month_day_nano_interval have no defined equality'
-    """
-    try:
-        hasher_of(kind)
-    except NotComparable as error:
-        return error.reason
-    return None
 
 
 def hash_array(array: pa.Array, keys: ColumnKeys) -> Hashes:

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from r2d2.engine.kernels.blocks import HashBlock
+from r2d2.model.containment import Missing
 
 Places = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What the child has and the parent lacks. Adds up over hash ranges."""
-
-    rows: int = 0  # child rows, each as often as it occurs, that are nowhere in the parent
-    copies: int = 0  # child rows beyond what the parent has of each: 0 means contained as a bag
-    distinct: int = 0  # child rows, each counted once, that are nowhere in the parent
-
-    def __add__(self, other: Missing) -> Missing:
-        return Missing(self.rows + other.rows, self.copies + other.copies, self.distinct + other.distinct)
 
 
 def find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
@@ -31,7 +18,7 @@ def find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
     rows = child.rows - int(wanted.sum())
     short = wanted > available
     copies = rows + int((wanted[short] - available[short]).sum())
-    return Missing(rows, copies, child.distinct_rows - len(in_child))
+    return Missing(rows, copies)
 
 
 def common_rows(*, child: HashBlock, parent: HashBlock) -> tuple[Places, Places]:

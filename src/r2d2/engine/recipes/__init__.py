@@ -1,0 +1,1 @@
+"""Search for recipes and try them."""

@@ -1,0 +1,138 @@
+"""Recipes carried out on slices of the parent, and the sums that tell whether the child came out. Plain functions."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r2d2.engine.kernels import Fingerprint, Hashes, block_of, fingerprint, merge
+from r2d2.engine.recipes.arrow_types import cast_column
+from r2d2.engine.recipes.cast import Columns, kept_rows
+from r2d2.engine.recipes.row_order import look_at_order, place_sums
+from r2d2.engine.rows.hash_slices import Hashing, Piece, rows_at
+from r2d2.errors import TableError
+from r2d2.model import recipe as recipes
+from r2d2.model.recipe import Recipe
+from r2d2.model.schema import Token
+
+Places = NDArray[np.int64]
+
+
+def rebuild(
+    columns: Columns, recipe: Recipe, part: Mapping[str, Any], types: Mapping[Token, str], listed: bytes = b""
+) -> dict[Token, Any]:
+    """The child's columns of one slice of the parent; *listed* is the bitmap of its file, if rows are listed.
+
+    `types` are the parent's. Copies that `distinct` takes out may stand in several slices: that is for the caller.
+    """
+    rows = part["rows"]
+    chosen: Mapping[Token, Any] = {output.source: columns[output.source] for output in recipe.columns}
+    if recipe.rows is not None:
+        chosen = rows_at(chosen, listed_places(listed, part))
+    elif recipe.where is not None:
+        chosen = rows_at(chosen, np.flatnonzero(kept_rows(columns, recipe.where, rows)))
+    return {
+        output.column.token: cast_column(
+            chosen[output.source], output.column, types[output.source] == output.column.type_name
+        )
+        for output in recipe.columns
+    }
+
+
+def listed_places(bitmap: bytes, part: Mapping[str, Any]) -> Places:
+    """The listed rows of a file that are in this slice, counted from its first row."""
+    from pyroaring import BitMap
+
+    if not bitmap:
+        return np.empty(0, np.int64)
+    try:
+        rows = np.asarray(BitMap.deserialize(bitmap).to_array(), dtype=np.int64)
+    except (ValueError, TypeError) as error:
+        raise TableError(f"the listed rows cannot be read ({error})") from error
+    first, count = part["first"], part["rows"]
+    here: Places = rows[(rows >= first) & (rows < first + count)] - first
+    return here
+
+
+def rebuild_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+    """Per recipe the sum over the rows that it makes of each slice; per table, where asked, that of its own rows.
+
+    `parts` has the sums of each slice by which sequences are compared, `orders` says how a table's own slices are
+    sorted.
+    """
+    sums: defaultdict[tuple[str, int], Fingerprint] = defaultdict(Fingerprint)
+    parts: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+    orders: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+
+    def add(kind: str, number: int, part: Mapping[str, Any], hashes: Hashes) -> None:
+        sums[kind, number] += fingerprint(hashes)
+        parts[kind, number].append([part["path"], part["first"], *place_sums(hashes)])
+
+    for piece in bundle:
+        recipes_here = [_Asked(*asked) for asked in piece["recipes"]]
+        whole = [tuple(token) for token in piece["whole"]]
+        try:
+            columns = hashing.read(
+                piece["slice"], {*whole, *(t for asked in recipes_here for t in asked.recipe.sources)}
+            )
+            if whole:
+                hashes = hashing.rows(columns, [whole])[0]
+                own = {token: columns[token] for token in whole}
+                orders["whole", piece["table"]].append(look_at_order(own, piece["slice"], piece.get("asked", ())))
+                add("whole", piece["table"], piece["slice"], hashes)
+        except TableError as error:
+            yield json.dumps({"table": piece["table"], "failed": str(error.args[0]), "hint": error.hint})
+            continue
+        for asked in recipes_here:
+            try:
+                made = asked.carried_out(columns, piece, hashing)
+            except TableError as error:  # this recipe cannot be carried out; the table itself can be read
+                yield json.dumps({"recipe": asked.number, "wrong": str(error.args[0])})
+            else:
+                add("recipe", asked.number, piece["slice"], made)
+    for key, total in sums.items():
+        answer = {key[0]: key[1], "sum": [total.rows, total.first, total.second], "parts": parts[key]}
+        yield json.dumps(answer | ({"orders": orders[key]} if key in orders else {}))
+
+
+class _Asked:
+    """One recipe to be carried out on a slice."""
+
+    def __init__(self, number: int, data: Any, bitmap: str) -> None:
+        self.number = number
+        self.recipe = recipes.from_json(data)
+        self._listed = base64.b64decode(bitmap)
+
+    def carried_out(self, columns: Columns, piece: Piece, hashing: Hashing) -> Hashes:
+        """The hashes of the rows it makes, in order."""
+        output = rebuild(columns, self.recipe, piece["slice"], _types(piece), self._listed)
+        return hashing.rows(output, [list(output)])[0]
+
+
+def _types(piece: Piece) -> dict[Token, str]:
+    return {tuple(token): name for token, name in piece["types"]}
+
+
+def distinct_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+    """The same for recipes that keep each row once: all slices of a parent come in one piece."""
+    for piece in bundle:
+        ((number, data, _),) = piece["recipes"]
+        recipe, block = recipes.from_json(data), merge([])
+        try:
+            for part in piece["slices"]:
+                output = rebuild(hashing.read(part, recipe.sources), recipe, part, _types(piece))
+                (hashes,) = hashing.rows(output, [list(output)])
+                block = merge([block, block_of(hashes)])
+                if block.distinct_rows > piece["most"]:
+                    break
+        except TableError as error:
+            yield json.dumps({"recipe": number, "wrong": str(error.args[0])})
+            continue
+        total = fingerprint(block.hashes)
+        yield json.dumps({"recipe": number, "sum": [total.rows, total.first, total.second]})

@@ -1,0 +1,90 @@
+"""Where the rows that a recipe makes differ from the child's: how many, and which if asked. One task, one edge.
+
+Holds the hashes of the child's rows and of those made, 16 bytes each.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from r2d2.engine.kernels import HashBlock, Hashes, block_of, common_rows, find_missing, merge
+from r2d2.engine.recipes.carry_out import rebuild
+from r2d2.engine.recipes.cast import Columns
+from r2d2.engine.rows.hash_slices import Hashing, Piece, rows_at
+from r2d2.errors import TableError
+from r2d2.model import recipe as recipes
+from r2d2.model.schema import Token, spell
+
+LONGEST_VALUE = 200  # characters of a value in an example
+
+
+def differ_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+    """Rows made, rows too many and too few, and a few of either."""
+    for piece in bundle:
+        try:
+            yield json.dumps(_difference(piece, hashing))
+        except TableError as error:
+            yield json.dumps({"wrong": str(error.args[0])})
+
+
+def _difference(piece: Piece, hashing: Hashing) -> dict[str, Any]:
+    made = merge([block_of(_hashed(columns, hashing)) for columns in _made(piece, hashing)])
+    child = merge([block_of(_hashed(columns, hashing)) for columns in _own(piece, hashing)])
+    if piece["distinct"]:
+        made = HashBlock(made.hashes)
+    more, fewer = find_missing(child=made, parent=child).copies, find_missing(child=child, parent=made).copies
+    answer: dict[str, Any] = {"rows": made.rows, "too_many": more, "too_few": fewer}
+    if piece["examples"]:
+        answer["example_too_many"] = _examples(_made(piece, hashing), _excess(made, child), piece["examples"], hashing)
+        answer["example_too_few"] = _examples(_own(piece, hashing), _excess(child, made), piece["examples"], hashing)
+    return answer
+
+
+def _made(piece: Piece, hashing: Hashing) -> Iterator[Columns]:
+    types = {tuple(token): name for token, name in piece["types"]}
+    for part, listed in zip(piece["slices"], piece["listed"], strict=True):
+        recipe = recipes.from_json(piece["recipe"])
+        columns = hashing.read(part, recipe.sources)
+        yield rebuild(columns, recipe, part, types, base64.b64decode(listed))
+
+
+def _own(piece: Piece, hashing: Hashing) -> Iterator[Columns]:
+    tokens: list[Token] = [tuple(token) for token in piece["child"]["tokens"]]
+    for part in piece["child"]["slices"]:
+        yield hashing.read(part, tokens)
+
+
+def _hashed(columns: Columns, hashing: Hashing) -> Hashes:
+    return hashing.rows(columns, [sorted(columns)])[0]
+
+
+def _excess(of: HashBlock, over: HashBlock) -> Hashes:
+    """The rows of which the one has more than the other."""
+    here, there = common_rows(child=of, parent=over)
+    enough = of.counts_at(here) <= over.counts_at(there)
+    return np.delete(of.hashes, here[enough], axis=1)
+
+
+def _examples(parts: Iterator[Columns], wanted: Hashes, most: int, hashing: Hashing) -> list[Mapping[str, str | None]]:
+    """Some rows with these hashes, each once."""
+    found: dict[tuple[int, int], Mapping[str, str | None]] = {}
+    asked = set(zip(wanted[0].tolist(), wanted[1].tolist(), strict=True))
+    for columns in parts:
+        first, second = _hashed(columns, hashing)
+        for place in np.flatnonzero(np.isin(first, wanted[0])).tolist():
+            key = int(first[place]), int(second[place])
+            if key in asked and key not in found:
+                found[key] = _shown(rows_at(columns, [place]))
+            if len(found) >= most:
+                return list(found.values())
+    return list(found.values())
+
+
+def _shown(row: Columns) -> Mapping[str, str | None]:
+    values = {spell(token): column.to_pylist()[0] for token, column in row.items()}
+    return {name: None if value is None else str(value)[:LONGEST_VALUE] for name, value in values.items()}

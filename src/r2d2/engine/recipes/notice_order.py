@@ -1,0 +1,94 @@
+"""From what slices say of their order to that of a table: what its recipe should give back, and what it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from r2d2.engine.recipes.row_order import MOST_FIRST, SURPRISING
+from r2d2.model.recipe import LONGEST_NOTE, Order, Recipe, SortKey, order_from_json, order_text, order_to_json
+
+Slices = Sequence[Mapping[str, Any]]  # as `row_order.look_at_order` describes them
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """The order that a recipe gives back, if any; what is lost; or that the child has not the order it was given."""
+
+    order: Order | None = None
+    lost: str = ""
+    wrong: str = ""
+
+
+def notice_order(recipe: Recipe, slices: Slices, *, rows: int, as_in_parent: bool) -> Noticed:
+    """The order of a child, which one of its recipes may sort by.
+
+    What its footers declare comes first, then the parent's own order, then that which the rows happen to have.
+    """
+    if recipe.order is not None:
+        holds = as_in_parent if not recipe.order else _all_have(slices, "asked", recipe.order)
+        wrong = f"sorted by {order_text(recipe.order)}" if recipe.order else "in the parent's order"
+        return Noticed(recipe.order, _lost(slices, recipe.order), "" if holds else f"the child is not {wrong}")
+    if rows < 2:
+        return Noticed(None)
+    declared = _declared(slices)
+    order = declared[0] if len(declared) == 1 and _all_have(slices, "held", declared[0]) else None
+    order = order or (() if as_in_parent else _own(slices))
+    return Noticed(order, _lost(slices, order))
+
+
+def _all_have(slices: Slices, what: str, order: Order | None) -> bool:
+    return bool(order) and all(order_to_json(order or ()) in part[what] for part in slices)
+
+
+def _declared(slices: Slices) -> list[Order | None]:
+    """The orders that footers declare: () for those that declare none, None for one that cannot be sorted by."""
+    found = [None if order is None else order_from_json(order) for part in slices for order in part["declared"]]
+    return list(dict.fromkeys(found))
+
+
+def _lost(slices: Slices, order: Order | None) -> str:
+    """Words on a declared order that a rebuild will not give back; empty if there is none."""
+    declared = _declared(slices)
+    if declared in ([], [()], [order]):
+        return ""
+    if None in declared:
+        return "its footers declare an order by values that a rebuild cannot sort by"
+    if len(declared) > 1:
+        return "its row groups do not all declare the same order"
+    by = order_text(declared[0] or ())
+    has = "the recipe sorts otherwise" if _all_have(slices, "held", declared[0]) else "its rows are not"
+    return f"its footers declare that it is sorted by {by}, and {has}"[:LONGEST_NOTE]
+
+
+def _own(slices: Slices) -> Order | None:
+    """The keys by which each slice is sorted, if that can hardly be chance."""
+    maps = [{order_from_json(order)[0]: (order_from_json(order), says) for order, says in s["sorted"]} for s in slices]
+    constant = [{tuple(token) for token, _ in part["constant"]} for part in slices]
+
+    def sequence(number: int, key: SortKey) -> Order | None:
+        """Of one slice, an order that begins with the key; None if it has none."""
+        if key.column in constant[number]:
+            best = order_from_json(slices[number]["best"])
+            return (key, *(other for other in best if other.column != key.column))
+        return maps[number][key][0] if key in maps[number] else None
+
+    says: dict[SortKey, float] = {}
+    for key in dict.fromkeys(key for found in maps for key in found):
+        if all(key in found or key.column in same for found, same in zip(maps, constant, strict=True)):
+            says[key] = sum(found[key][1] for found in maps if key in found)
+    first = max(says, key=says.__getitem__, default=None)
+    if first is None or says[first] <= SURPRISING:
+        return None
+    orders = [order for number in range(len(slices)) if (order := sequence(number, first)) is not None]
+    own = [keys[0] for keys in takewhile(lambda keys: len(set(keys)) == 1, zip(*orders, strict=False))]
+    return (*(key for key in _apart(slices) if key.column != first.column), *own)
+
+
+def _apart(slices: Slices) -> list[SortKey]:
+    """Columns of one value in each slice, and not of the same in all: rows of a file that they tell apart stay so."""
+    tags = [{tuple(token): tag for token, tag in part["constant"]} for part in slices]
+    common = set.intersection(*(set(tag) for tag in tags)) if tags else set()
+    return [SortKey(token) for token in sorted(common) if len({tag[token] for tag in tags}) > 1][:MOST_FIRST]

@@ -1,0 +1,201 @@
+"""In which order do the rows of a slice stand? Neighbouring rows are compared, column by column. Plain functions."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r2d2.engine.kernels.mixing import Hashes
+from r2d2.engine.recipes.cast import Columns, as_series
+from r2d2.engine.second_reader.declared_order import declared_in
+from r2d2.model.recipe import Order, SortKey, order_from_json, order_to_json
+from r2d2.model.schema import Token
+
+Mask = NDArray[np.bool_]
+FIRST_ROWS = 64  # they show of nearly every column that it is not sorted
+SURPRISING = 20.0  # e^-20: how seldom chance must make an order that counts
+MOST_FIRST = 4  # columns sorted on their own, after which further keys are looked for
+_MANNERS = tuple(product((False, True), repeat=2))  # descending, and whether NULL stands where Spark does not put it
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How each row of a column differs from the one before."""
+
+    same: Mask
+    up: Mask
+    down: Mask
+    from_null: Mask
+    to_null: Mask
+
+    def fits(self, key: SortKey, among: Mask | None = None) -> bool:
+        """Whether the steps, or those *among* them, go the way of the key or nowhere."""
+        fine = self.same | (self.down if key.descending else self.up)
+        fine |= self.from_null if key.nulls_first else self.to_null
+        return bool(fine.all() if among is None else fine[among].all())
+
+
+@dataclass(slots=True)
+class Steps:
+    """The steps of each column, worked out when they are asked for."""
+
+    columns: Columns
+    _known: dict[Token, Step | None] = field(default_factory=dict)
+
+    def of(self, token: Token) -> Step | None:
+        """The steps of a column; None if its values have no order, or if there is no such column."""
+        if token not in self._known:
+            self._known[token] = _step(self.columns[token]) if token in self.columns else None
+        return self._known[token]
+
+    def fit(self, order: Order) -> bool:
+        """Whether the rows are sorted so."""
+        ties: Mask | None = None
+        for key in order:
+            step = self.of(key.column)
+            if step is None or not step.fits(key, ties):
+                return False
+            ties = step.same if ties is None else ties & step.same
+        return True
+
+
+def _step(column: Any) -> Step | None:
+    import polars as pl
+
+    series = as_series(column)
+    if series is None or series.dtype.is_nested() or series.dtype == pl.Object:
+        return None
+    before, after = series.slice(0, max(0, len(series) - 1)), series.slice(1)
+    try:
+        up, down = ((before < after).fill_null(False).to_numpy(), (before > after).fill_null(False).to_numpy())
+    except pl.exceptions.PolarsError:  # a type that Polars does not compare
+        return None
+    was_null, is_null = before.is_null().to_numpy(), after.is_null().to_numpy()
+    return Step(~(up | down) & (was_null == is_null), up, down, was_null & ~is_null, ~was_null & is_null)
+
+
+def look_at_order(columns: Columns, part: Mapping[str, Any], asked: Sequence[Any]) -> dict[str, Any]:
+    """All that is to be known of the order of one slice, as plain JSON; `asked` are orders to be checked."""
+    steps = Steps(columns)
+    declared = [_folded(order) if part["fold"] and order else order for order in declared_in(part["path"])]
+    held = [order for order in declared if order and steps.fit(order)]
+    return {
+        "declared": [None if order is None else order_to_json(order) for order in declared],
+        "held": [order_to_json(order) for order in held],
+        "asked": [order for order in asked if steps.fit(order_from_json(order))],
+        **_noticed(steps),
+    }
+
+
+def _folded(order: Order) -> Order:
+    return tuple(
+        SortKey(tuple(part.casefold() for part in key.column), key.descending, key.nulls_first) for key in order
+    )
+
+
+def _noticed(steps: Steps) -> dict[str, Any]:
+    """Columns of one value, keys by which the rows are sorted with what that says, and the best of such orders."""
+    firsts: list[tuple[float, SortKey]] = []
+    constant = []
+    for token in _likely(steps.columns):
+        step = steps.of(token)
+        if step is not None and step.same.all():
+            constant.append([list(token), _tag(steps.columns[token])])
+        elif step is not None:
+            surprise = _surprise(None, step.same)
+            firsts += [(surprise, key) for key in _keys(token) if step.fits(key)]
+    telling = sorted((first for first in firsts if first[0] > SURPRISING), key=lambda first: -first[0])[:MOST_FIRST]
+    rest = {key: _rest(steps, key) for _, key in telling}
+    best = (telling[0][1], *rest[telling[0][1]]) if telling else ()
+    found = [[order_to_json((key, *rest.get(key, ()))), surprise] for surprise, key in firsts]
+    return {"constant": constant, "sorted": found, "best": order_to_json(best)}
+
+
+def _tag(column: Any) -> int:
+    """A number for the one value of a column, to see whether other slices have another."""
+    return zlib.crc32(repr(column[0].as_py() if len(column) else None).encode())
+
+
+def _likely(columns: Columns) -> list[Token]:
+    """The columns of which the first rows do not go both up and down."""
+    return [token for token in sorted(columns) if not _goes_both_ways(columns[token].slice(0, FIRST_ROWS))]
+
+
+def _goes_both_ways(column: Any) -> bool:
+    """Cheap for a few rows: most tables are small and not sorted, and Polars takes longer to begin than to compare."""
+    try:
+        pairs = list(pairwise(value for value in column.to_pylist() if value is not None))
+        return any(one < other for one, other in pairs) and any(one > other for one, other in pairs)
+    except (TypeError, ValueError, OverflowError):  # values that Python does not have or compare
+        return False
+
+
+def _keys(token: Token) -> list[SortKey]:
+    return [SortKey(token, descending, descending == odd) for descending, odd in _MANNERS]
+
+
+def _rest(steps: Steps, first: SortKey) -> Order:
+    """Keys by which rows are sorted that are equal in the first one, and so on."""
+    keys = [first]
+    step = steps.of(first.column)
+    assert step is not None
+    ties = step.same
+    while ties.any():
+        best: tuple[float, SortKey, Mask] | None = None
+        for token in sorted(steps.columns.keys() - {key.column for key in keys}):
+            step = steps.of(token)
+            key = next((key for key in _keys(token) if step is not None and step.fits(key, ties)), None)
+            if step is None or key is None:
+                continue
+            surprise = _surprise(ties, ties & step.same)
+            if surprise > max(SURPRISING, best[0] if best else 0.0):
+                best = surprise, key, ties & step.same
+        if best is None:
+            break
+        keys.append(best[1])
+        ties = best[2]
+    return tuple(keys[1:])
+
+
+def _surprise(before: Mask | None, after: Mask) -> float:
+    """Minus the logarithm of the chance that shuffled rows would be sorted, given which are equal before and after."""
+    rows = len(after) + 1
+    return (math.lgamma(rows + 1) if before is None else _arrangements(before)) - _arrangements(after)
+
+
+def _arrangements(ties: Mask) -> float:
+    """The logarithm of the number of ways to arrange rows that are equal."""
+    ends = np.concatenate([[-1], np.flatnonzero(~ties), [len(ties)]])
+    sizes, counts = np.unique(np.diff(ends), return_counts=True)
+    return float(
+        sum(count * math.lgamma(size + 1) for size, count in zip(sizes.tolist(), counts.tolist(), strict=True))
+    )
+
+
+def place_sums(hashes: Hashes) -> list[int]:
+    """Rows, the sum of their hashes, and that sum weighted by place (mod 2^64): `sequence_sum` puts slices together."""
+    first = hashes[0]
+    weighted = first * np.arange(len(first), dtype=np.uint64)
+    return [len(first), int(first.sum(dtype=np.uint64)), int(weighted.sum(dtype=np.uint64))]
+
+
+def sequence_sum(parts: Iterable[Sequence[Any]]) -> int:
+    """One number for all rows in order of files and places: equal for equal sequences; parts are path, place, sums.
+
+    >>> whole = place_sums(np.array([[5, 7, 9], [0, 0, 0]], dtype=np.uint64))
+    >>> head, tail = (place_sums(np.array([half, half], dtype=np.uint64)) for half in ([5], [7, 9]))
+    >>> sequence_sum([("b", 0, *tail), ("a", 0, *head)]) == sequence_sum([("a", 0, *whole)])
+    True
+    """
+    total = before = 0
+    for _, _, rows, plain, weighted in sorted(map(tuple, parts)):
+        total += weighted + before * plain
+        before += rows
+    return total % 2**64

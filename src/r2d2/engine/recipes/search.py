@@ -1,0 +1,120 @@
+"""What a task does to find recipes: read a child's row hashes, mark the parent's rows, ask for a predicate, try it.
+
+A bounded number of the parent's rows is held: whole groups of equal rows that the child has, and some rows that it has
+not, both chosen by hash. A predicate found on them is tried on all rows; the rows on which it errs join those held, and
+the question is put again. What no predicate gives is listed row by row. Plain functions: tests call them without Spark.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from r2d2.engine.recipes.cast import kept_rows
+from r2d2.engine.recipes.labelled_rows import OUTSIDE, Groups, Parent, Wanted
+from r2d2.engine.recipes.sample import Held
+from r2d2.engine.rows.hash_slices import Hashing, Piece
+from r2d2.errors import TableError
+from r2d2.model import predicate as predicates
+from r2d2.model.predicate import Predicate
+
+ROUNDS = 5
+FindBoxes = Callable[..., Sequence[Sequence[Any]] | None]  # see r2d2.steps.predicates.search
+"""Called with codes, group, number, wanted and in_child; gives boxes of conditions on columns by number."""
+
+
+def search_bundle(bundle: Sequence[Piece], *, hashing: Hashing, find: FindBoxes) -> Iterator[str]:
+    """For each child of each parent a predicate, or the list of rows, that rebuilds it."""
+    for piece in bundle:
+        parent = Parent(piece["slices"], [tuple(token) for token in piece["tokens"]], hashing)
+        for child in piece["children"]:
+            try:
+                wanted = Wanted.read(child, hashing)
+            except TableError as error:
+                yield _failure(child["table"], error)
+                continue
+            try:
+                answer = _search(parent, wanted, find)
+            except TableError as error:
+                yield _failure(piece["table"], error)
+                break
+            yield json.dumps({"parent": piece["table"], "child": child["table"]} | answer)
+
+
+def _failure(table: int, error: TableError) -> str:
+    return json.dumps({"table": table, "failed": str(error.args[0]), "hint": error.hint})
+
+
+def _search(parent: Parent, wanted: Wanted, find: FindBoxes) -> dict[str, Any]:
+    """A predicate if there is one, else the rows one by one."""
+    held = Held(parent, wanted)
+    for part, columns in parent.parts(parent.tokens):
+        held.add(columns, parent.hashes(columns, wanted.tokens), part["rows"])
+    predicate = _by_predicate(parent, wanted, held, find, distinct=False)
+    if predicate is not None:
+        return {"where": predicates.to_json(predicate)}
+    if len(wanted.counts) and wanted.counts.max() == 1 and held.has_copies():
+        predicate = _by_predicate(parent, wanted, held, find, distinct=True)
+        if predicate is not None:
+            return {"where": predicates.to_json(predicate), "distinct": True}
+    return {"rows": _listed(parent, wanted)}
+
+
+def _by_predicate(parent: Parent, wanted: Wanted, held: Held, find: FindBoxes, *, distinct: bool) -> Predicate | None:
+    for _ in range(ROUNDS):
+        question = held.question(distinct=distinct)
+        boxes = find(**question.given)
+        if boxes is None:
+            return None
+        predicate = question.predicate(boxes)
+        errors = _errors(parent, wanted, predicate, distinct=distinct)
+        if errors is None:
+            return predicate
+        if not held.add_errors(predicate, errors):
+            return None
+    return None
+
+
+def _errors(parent: Parent, wanted: Wanted, predicate: Predicate, *, distinct: bool) -> Groups | None:
+    """The groups of which the predicate keeps too few or too many; None if it errs nowhere, outside neither."""
+    tokens = sorted({*wanted.tokens, *(leaf.column for leaf in predicates.leaves(predicate))})
+    picked = np.zeros(len(wanted.hashes), np.int64)
+    outside = False
+    for part, columns in parent.parts(tokens):
+        kept = kept_rows(columns, predicate, part["rows"])
+        groups = wanted.groups(parent.hashes(columns, wanted.tokens)[kept])
+        picked += np.bincount(groups[groups >= 0], minlength=len(picked))
+        outside = outside or bool((groups == OUTSIDE).any())
+    wrong = np.flatnonzero((picked == 0) if distinct else (picked != wanted.counts))
+    return wrong if outside or len(wrong) else None
+
+
+def _listed(parent: Parent, wanted: Wanted) -> list[list[Any]]:
+    """By file the rows that the child has, the first of equal ones, each as often as the child has it."""
+    from pyroaring import BitMap
+
+    missing = wanted.counts.copy()
+    files: dict[str, Any] = {}
+    for part, columns in parent.parts(wanted.tokens):
+        groups = wanted.groups(parent.hashes(columns, wanted.tokens))
+        places = np.flatnonzero(groups >= 0)
+        order = places[np.argsort(groups[places], kind="stable")]
+        ordered = groups[order]
+        nth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+        taken = order[nth < missing[ordered]]
+        missing -= np.minimum(missing, np.bincount(ordered, minlength=len(missing)))
+        bitmap = files.setdefault(part["path"], BitMap())  # |= changes it in its place
+        bitmap |= BitMap(array("I", (taken + part["first"]).astype(np.uint32).tobytes()))
+    return [
+        [path, len(bitmap), base64.b64encode(_compact(bitmap)).decode()] for path, bitmap in files.items() if bitmap
+    ]
+
+
+def _compact(bitmap: Any) -> bytes:
+    bitmap.run_optimize()
+    return bytes(bitmap.serialize())

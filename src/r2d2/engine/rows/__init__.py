@@ -1,0 +1,1 @@
+"""Sample, look up, hash and compare rows."""

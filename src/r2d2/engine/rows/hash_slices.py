@@ -1,0 +1,192 @@
+"""What tasks do with slices of tables: hash rows, sample them, and look them up. Plain functions."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r2d2.engine.kernels import NotComparable, hash_rows
+from r2d2.engine.kernels.mixing import Hashes, Words
+from r2d2.engine.rows.cache import bytes_of
+from r2d2.errors import TableError
+from r2d2.model.schema import Token, spell
+from r2d2.model.ticks import tick
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ReadSlice = Callable[[Mapping[str, Any], Iterable[Token]], Mapping[Token, "pa.ChunkedArray"]]
+SliceRange = Callable[[Mapping[str, Any], Token], "tuple[str, int, int] | None"]
+SampledRow = tuple[str, int, str, int]
+"""A row to look for: its hash in all columns of a probe, half of its hash in the first of them, and that one's value
+if it is an int or a date ("" if it is neither, or NULL)."""
+Piece = Mapping[str, Any]  # a slice of a table and what is asked of it, as plain JSON
+
+
+Columns = Mapping[Token, "pa.ChunkedArray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer).
+
+    `range` tells between which values a column of a slice lies, if anybody knows. Hashes that are to be kept go into
+    the folder `keep_in`.
+    """
+
+    read: ReadSlice
+    key: bytes
+    bits: int = 128
+    range: SliceRange | None = None
+    keep_in: str = ""
+
+    def rows(self, columns: Columns, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
+        """The hashes of the rows under each projection; TableError where they cannot be had."""
+        try:
+            return hash_rows(columns, projections=projections, key=self.key, bits=self.bits)
+        except NotComparable as error:
+            raise TableError(f"not comparable: column {spell(error.token)}: {error.reason}") from error
+
+    def columns(self, piece: Piece, projections: Iterable[Sequence[Token]]) -> Columns:
+        """The columns of a slice that the projections need."""
+        columns = self.read(piece["slice"], {token for projection in projections for token in projection})
+        tick(bytes_of(piece))
+        return columns
+
+
+def tokens_of(listed: Iterable[Sequence[str]]) -> list[Token]:
+    """Tokens that have been through JSON."""
+    return [tuple(token) for token in listed]
+
+
+def failure(piece: Piece, error: TableError) -> str:
+    """What a task says of a table that it could not read."""
+    return json.dumps({"table": piece["table"], "failed": str(error.args[0]), "hint": error.hint})
+
+
+def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+    """The rows at the given places of each slice: each as its hash in all columns asked for, and in the first alone."""
+    for piece in bundle:
+        tokens = tokens_of(piece["tokens"])
+        try:
+            chosen = rows_at(hashing.columns(piece, [tokens]), piece["places"])
+            whole, first = hashing.rows(chosen, [tokens, tokens[:1]])
+        except TableError as error:
+            yield failure(piece, error)
+        else:
+            values = _ordered_values(chosen[tokens[0]])
+            rows = sorted(
+                {(*hashed, *value) for *hashed, value in zip(_as_text(whole), first[0].tolist(), values, strict=True)}
+            )
+            yield json.dumps({"table": piece["table"], "number": piece.get("number"), "rows": rows})
+
+
+def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
+    """Whole numbers and dates, as they are to be compared with a slice's range."""
+    import pyarrow as pa
+
+    if pa.types.is_date32(column.type):
+        column, kind = column.cast(pa.int32()), "date"
+    elif pa.types.is_integer(column.type):
+        kind = "int"
+    else:
+        return [("", 0)] * len(column)
+    return [("", 0) if value is None else (kind, value) for value in column.to_pylist()]
+
+
+def rows_at(columns: Columns, places: Sequence[int] | NDArray[np.intp]) -> Columns:
+    """The rows at some places."""
+    return {token: _take(column, np.asarray(places, dtype=np.int64)) for token, column in columns.items()}
+
+
+def _take(column: pa.ChunkedArray, places: NDArray[np.int64]) -> pa.ChunkedArray:
+    """Arrow takes no rows out of string views; Polars, which made them, does."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type)):
+        try:
+            return column.take(pa.array(places))
+        except pa.ArrowNotImplementedError:  # a view further inside
+            pass
+    import polars as pl
+
+    series = pl.Series(pl.from_arrow(column)).gather(places)
+    return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.newest())])
+
+
+def look_up_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+    """Which of the wanted rows stand in each slice: `wanted` lists projections with the rows looked for.
+
+    The first column of a projection is its most telling one: all rows are sifted by it, and only what is left is
+    hashed in the other columns too.
+    """
+    found: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+    for piece in bundle:
+        try:
+            for number, texts in _present(piece, hashing):
+                found[piece["table"], number].update(texts)
+        except TableError as error:
+            yield failure(piece, error)
+    for (table, number), texts in found.items():
+        yield json.dumps({"table": table, "projection": number, "found": sorted(texts)})
+
+
+def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
+    """By projection, the wanted rows that are in the slice."""
+    wanted = list(_within_range(piece, hashing))
+    if not wanted:
+        return
+    columns = hashing.columns(piece, [tokens for _, tokens, _ in wanted])
+    needles: defaultdict[Token, set[int]] = defaultdict(set)
+    for _, tokens, rows in wanted:
+        needles[tokens[0]].update(first for _, first, *_ in rows)
+    hashed = hashing.rows(columns, [[token] for token in needles])
+    likely = {token: _likely(h[0], needles[token]) for token, h in zip(needles, hashed, strict=True)}
+    for number, tokens, rows in wanted:
+        places, firsts = likely[tokens[0]]
+        mine = places[np.isin(firsts, np.array([first for _, first, *_ in rows], dtype=np.uint64))]
+        if len(mine):
+            (hashes,) = hashing.rows(rows_at({token: columns[token] for token in tokens}, mine), [tokens])
+            same_half = np.isin(hashes[0], np.array([int(text[:16], 16) for text, *_ in rows], dtype=np.uint64))
+            yield number, _distinct_text(hashes[:, same_half]) & {text for text, *_ in rows}
+
+
+def _within_range(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, list[Token], list[SampledRow]]]:
+    """The projections of a piece with the rows that its slice may hold, by the range of the first column."""
+    ranges: dict[Token, Any] = {}
+    for number, listed, rows in piece["wanted"]:
+        tokens = tokens_of(listed)
+        if hashing.range and tokens[0] not in ranges and any(kind for _, _, kind, _ in rows):
+            ranges[tokens[0]] = hashing.range(piece["slice"], tokens[0])
+        likely = [row for row in rows if _may_hold(ranges.get(tokens[0]), *row[2:])]
+        if likely:
+            yield number, tokens, likely
+
+
+def _may_hold(known: tuple[str, int, int] | None, kind: str, value: int) -> bool:
+    return known is None or kind != known[0] or known[1] <= value <= known[2]
+
+
+def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:
+    """Where the wanted hashes stand. A small table of their leading bits sifts out nearly all others at once."""
+    needles = np.array(sorted(wanted), dtype=np.uint64)
+    sieve = np.zeros(1 << 16, dtype=bool)
+    sieve[(needles >> np.uint64(48)).astype(np.intp)] = True
+    places = np.flatnonzero(sieve[(hashes >> np.uint64(48)).view(np.int64)])
+    places = places[np.isin(hashes[places], needles)]
+    return places, hashes[places]
+
+
+def _as_text(hashes: Hashes) -> list[str]:
+    return [f"{first:016x}{second:016x}" for first, second in zip(hashes[0].tolist(), hashes[1].tolist(), strict=True)]
+
+
+def _distinct_text(hashes: Hashes) -> set[str]:
+    distinct = set(zip(hashes[0].tolist(), hashes[1].tolist(), strict=True))
+    return {f"{first:016x}{second:016x}" for first, second in distinct}

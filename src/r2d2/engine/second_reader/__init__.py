@@ -1,0 +1,1 @@
+"""Spark's own reader: rebuild and compare tables by values, sharing nothing with the scan."""

@@ -1,0 +1,56 @@
+"""All that it takes to rebuild a table, as it stands in a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from r2d2.engine.second_reader.recipe import top_columns
+from r2d2.engine.second_reader.shape import Shape
+from r2d2.engine.second_reader.write import Form, form_from_json, form_to_json
+from r2d2.errors import TableError
+from r2d2.model import recipe as recipes
+from r2d2.model.recipe import Recipe
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """The recipe, and the form of what it makes."""
+
+    recipe: Recipe
+    form: Form  # of the child
+    parent_types: Mapping[str, str]  # of its partition columns
+    fold_case: bool
+
+    @staticmethod
+    def parse(data: Mapping[str, Any]) -> Instructions:
+        """From what `to_json` gave; TableError for anything else."""
+        try:
+            if data["format"] != FORMAT:
+                raise TableError(f"the instructions are of format {data['format']!r}, not {FORMAT}")
+            recipe = recipes.from_json(data["recipe"])
+            types = {str(name): str(kind) for name, kind in data["parent_partitions"].items()}
+            return Instructions(recipe, form_from_json(data["child"]), types, bool(data["fold_case"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TableError(f"these are no instructions for rebuilding a table ({error})") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "format": FORMAT,
+            "recipe": recipes.to_json(self.recipe),
+            "child": form_to_json(self.form),
+            "parent_partitions": dict(self.parent_types),
+            "fold_case": self.fold_case,
+        }
+
+    def columns_read(self, parent: Shape) -> list[str]:
+        """The parent's top-level columns that are read."""
+        asked = top_columns(self.recipe)
+        if not self.fold_case:
+            return [name for name, _ in parent.nodes if name in asked]
+        folded = {name.casefold() for name in asked}
+        return [name for name, _ in parent.nodes if name.casefold() in folded]

@@ -1,0 +1,113 @@
+"""Small tables share jobs, large ones have their own. Where a shared job fails, only the table to blame fails.
+
+A bundle that fails is halved until the table that fails is alone. It is then asked the plain way, which has the last
+word: no table is ever refused because of its neighbours. What no table is to blame for, such as a lost cluster, is
+raised at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from r2d2.engine.second_reader.many import Pair, can_share
+from r2d2.engine.second_reader.shape import Shape, shape_of
+from r2d2.engine.spark.failures import worker_died
+from r2d2.errors import R2D2Error, TableError, UserError
+
+if TYPE_CHECKING:
+    from r2d2.engine.second_reader.questions import Placed
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+TABLES_PER_JOB = 500
+BYTES_PER_JOB = 256 << 20
+BYTES_ALONE = 32 << 20  # from here on a job of its own costs little in comparison
+
+
+class Shapes:
+    """The shapes of tables, of which one is often asked for many times."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, tuple[str, ...]], Shape] = {}
+
+    def of(self, table: Placed) -> Shape:
+        """The shape of a table."""
+        key = table.path, table.files
+        if key not in self._known:
+            self._known[key] = shape_of(table.path, table.files)
+        return self._known[key]
+
+
+def share(
+    asked: Sequence[Asked],
+    *,
+    pair: Callable[[Asked], Pair | None],
+    together: Callable[[Sequence[Pair]], list[Answer]],
+    alone: Callable[[Asked], Answer],
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[Answer | R2D2Error]:
+    """The answer for each that is asked. *pair* says what is read for it; None if it is not to be shared."""
+    answers: dict[int, Answer | R2D2Error] = {}
+    shared: dict[int, Answer]
+    small: list[tuple[int, Pair]] = []
+    for number, one in enumerate(asked):
+        try:
+            found = pair(one)
+        except TableError as error:
+            answers[number] = error
+            continue
+        if found is not None and can_share(found) and found.size_bytes < BYTES_ALONE:
+            small.append((number, found))
+    for bundle in bundles(small):
+        shared = _halved(bundle, together)
+        answers.update(shared)
+        progress(len(answers))
+    for number, one in enumerate(asked):
+        if number not in answers:
+            answers[number] = _tried(alone, one)
+            progress(len(answers))
+    return [answers[number] for number in range(len(asked))]
+
+
+def bundles(small: Sequence[tuple[int, Pair]]) -> Iterator[list[tuple[int, Pair]]]:
+    """So many at a time that a job has much to do, and fits."""
+    bundle: list[tuple[int, Pair]] = []
+    size = 0
+    for number, pair in small:
+        if bundle and (len(bundle) == TABLES_PER_JOB or size + pair.size_bytes > BYTES_PER_JOB):
+            yield bundle
+            bundle, size = [], 0
+        bundle.append((number, pair))
+        size += pair.size_bytes
+    if bundle:
+        yield bundle
+
+
+def _halved(
+    bundle: Sequence[tuple[int, Pair]], together: Callable[[Sequence[Pair]], list[Answer]]
+) -> dict[int, Answer]:
+    """The answers of a bundle, without those that have to be asked alone."""
+    if len(bundle) < 2:
+        return {}
+    try:
+        answers = together([pair for _, pair in bundle])
+    except R2D2Error as error:
+        _raise_if_nobody_is_to_blame(error)
+        half = len(bundle) // 2
+        return {**_halved(bundle[:half], together), **_halved(bundle[half:], together)}
+    return {number: answer for (number, _), answer in zip(bundle, answers, strict=True)}
+
+
+def _tried(alone: Callable[[Asked], Answer], one: Asked) -> Answer | R2D2Error:
+    try:
+        return alone(one)
+    except R2D2Error as error:
+        _raise_if_nobody_is_to_blame(error)
+        return error
+
+
+def _raise_if_nobody_is_to_blame(error: R2D2Error) -> None:
+    if isinstance(error, UserError) and not worker_died(error):
+        raise error

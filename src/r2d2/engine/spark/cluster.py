@@ -1,0 +1,94 @@
+"""What a session says of the cluster behind it: whether its workers are this machine's, and how many tasks fit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from r2d2.engine.spark.failures import java_in_words
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ROWS = 1024  # the last part of a range is never empty, however many parts there are
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether the session is a Spark Connect client's."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@contextmanager
+def columns_for(spark: SparkSession) -> Iterator[None]:
+    """Within, PySpark's functions make Columns for this session: a variable of the environment tells which kind."""
+    name = "SPARK_CONNECT_MODE_ENABLED"
+    before = os.environ.pop(name, None)
+    if is_connect(spark):
+        os.environ[name] = "1"
+    try:
+        with java_in_words():
+            yield
+    finally:
+        os.environ.pop(name, None)
+        if before is not None:
+            os.environ[name] = before
+
+
+def works_here(spark: SparkSession) -> bool:
+    """Whether the workers run on this machine, with this process's Python and what is installed in it."""
+    master = _stated(spark, "spark.master")
+    return not is_connect(spark) and (master == "local" or master.startswith("local["))
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks the session can run at once, as far as it says; at a cluster's, a tiny job asks Spark."""
+    if works_here(spark):
+        return _local_cores(_stated(spark, "spark.master"))
+    return max(_slots_now(spark), _slots_promised(spark))
+
+
+def _local_cores(master: str) -> int:
+    """Cores of `local`, `local[N]`, `local[N,F]` and `local[*]`."""
+    cores = master.partition("[")[2].rstrip("]").partition(",")[0]
+    return (os.cpu_count() or 1) if cores == "*" else int(cores or 1)
+
+
+def _slots_now(spark: SparkSession) -> int:
+    """The cores of the workers that Spark has: it cuts a range into so many parts, unless told otherwise."""
+    return _parts_of(spark, spark.range(_ROWS))
+
+
+def _parts_of(spark: SparkSession, numbers: DataFrame) -> int:
+    if is_connect(spark):
+        from pyspark.sql.connect.functions import spark_partition_id
+    else:
+        from pyspark.sql.functions import spark_partition_id
+    return 1 + max(int(row.part) for row in numbers.select(spark_partition_id().alias("part")).collect())
+
+
+def _slots_promised(spark: SparkSession) -> int:
+    """The cores that the settings ask for: workers come late, or only once there is work for them."""
+    executors = _number(spark, "spark.executor.instances", 0)
+    if _stated(spark, "spark.dynamicAllocation.enabled") == "true":
+        as_many_as_it_takes = _number(spark, "spark.sql.shuffle.partitions", 200)
+        executors = max(executors, _number(spark, "spark.dynamicAllocation.maxExecutors", as_many_as_it_takes))
+    cores = executors * _number(spark, "spark.executor.cores", 1)
+    most = _number(spark, "spark.cores.max", cores)
+    return min(cores, most) or most
+
+
+def _number(spark: SparkSession, name: str, default: int) -> int:
+    stated = _stated(spark, name)
+    return int(stated) if stated.isdigit() else default
+
+
+def _stated(spark: SparkSession, name: str) -> str:
+    """A setting of the session, or nothing where it has none or keeps it to itself."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.conf.get(name, "") or ""
+    except PySparkException:
+        return ""

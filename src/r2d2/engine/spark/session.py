@@ -1,0 +1,286 @@
+"""The Spark session: an embedded one with settings that fit the machine, a cluster's, or the caller's own.
+
+A session that we did not start is never stopped or reconfigured.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from r2d2.engine.spark.background import apart, begin
+from r2d2.engine.spark.class_archive import archive_options, discard_archive
+from r2d2.engine.spark.codegen import OURS, UNCOMPILED
+from r2d2.engine.spark.connect import check_master, reach
+from r2d2.engine.spark.failures import in_words, java_is_gone, words_for
+from r2d2.engine.spark.java import suitable_java
+from r2d2.engine.spark.jobs import PATIENCE
+from r2d2.engine.spark.machine import memory_bytes
+from r2d2.engine.spark.private import AUTHENTICATED, SAFE_PATH, started_apart
+from r2d2.errors import UserError
+from r2d2.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_QUIET_LOG = """\
+# What fails in a job is raised in Python; what else Spark calls an error is mostly what Ctrl-C broke off.
+rootLogger.level = fatal
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c{1}: %m%n
+# The Python gateway's own level: where it differs from the root's, Spark announces that it changes it.
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = fatal
+"""
+_FAIR_POOL = '<allocations><pool name="default"><schedulingMode>FAIR</schedulingMode></pool></allocations>'
+_SOCKET_FOLDER_LENGTH = 60  # the system's limit for a socket's whole path is 104 to 108; PySpark's names take 42
+_START = "docs/operations.md says what Spark and a cluster need"
+_SAID = "java.log"  # in the scratch folder: what the Java process printed
+
+
+@contextmanager
+def open_session(
+    settings: Settings, given: SparkSession | None = None, *, works: bool = False
+) -> Iterator[SparkSession]:
+    """The session to work with; stopped at the end only if it was started here.
+
+    *works*: Spark itself is to work on rows, as the second reader has it, and not only to move what others have made.
+    """
+    if given is not None:
+        yield given
+        return
+    session, ours = _remote(settings) if settings.remote else _embedded(settings, works)
+    try:
+        yield session
+    except Exception as error:
+        if java_is_gone(error):
+            raise in_words(error) or error from error
+        raise
+    finally:
+        if ours:
+            _stop(session)
+
+
+def _stop(session: SparkSession) -> None:
+    try:
+        apart(session.stop)  # this thread's own line to the JVM may wait for what Ctrl-C broke off
+    except Exception as error:
+        if not java_is_gone(error):  # there is nothing left to stop
+            raise
+
+
+class LazySession:
+    """A session that is opened when it is first asked for, and closed at the end if it was started here."""
+
+    def __init__(self, settings: Settings, given: SparkSession | None = None, *, works: bool = False) -> None:
+        self._works = works
+        self._open = ExitStack()
+        self._settings = settings
+        self._session = given
+        self._starting: Future[SparkSession] | None = None
+        self.seconds = 0.0  # how long its start was waited for
+
+    def begin(self) -> None:
+        """Start it meanwhile, if it is not there: it will be asked for."""
+        if not self.is_open:
+            self._starting = begin(lambda: self._open.enter_context(open_session(self._settings, works=self._works)))
+
+    def __call__(self) -> SparkSession:
+        """The session."""
+        if self._session is None:
+            begun = time.perf_counter()
+            self.begin()
+            assert self._starting is not None
+            self._session = self._starting.result()
+            self.seconds = time.perf_counter() - begun
+        return self._session
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was asked for, or given."""
+        return self._session is not None or self._starting is not None
+
+    def __enter__(self) -> LazySession:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._starting is not None:
+            wait([self._starting])  # a JVM that is left half-way would never end
+        self._open.__exit__(*error)
+
+
+def _import_spark() -> type[SparkSession]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise UserError("PySpark is not installed", hint="pip install 'r2d2-lake[local]'") from error
+    return SparkSession
+
+
+def _remote(settings: Settings) -> tuple[SparkSession, bool]:
+    """A session of our own at a Spark Connect server: `getOrCreate` might hand out somebody else's, for us to stop."""
+    _import_spark()
+    try:
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+    except ImportError as error:  # PySpark's own, for grpc and its kin
+        raise UserError(
+            "this PySpark lacks what a Spark Connect client needs", hint="pip install 'r2d2-lake[connect]'"
+        ) from error
+    return reach(settings.remote, lambda: ConnectSession.builder.remote(settings.remote).create()), True
+
+
+def _embedded(settings: Settings, works: bool) -> tuple[SparkSession, bool]:
+    builder = _import_spark()
+    running = _running(builder)
+    if running is not None:  # a notebook, a caller's own
+        return running, False
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit: its master and settings stand
+        return _started(builder.builder.getOrCreate, None), True
+    check_master(settings.master)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
+    _hush()
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix="r2d2-spark-"))
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+        with suitable_java(scratch / _SAID) as java, started_apart():
+            archive = archive_options(java) if settings.class_archive else []
+            start = partial(_start_embedded, builder, settings, scratch, works)
+            try:
+                return start(archive), True
+            except UserError:
+                if not discard_archive(archive):
+                    raise
+                return start([]), True  # a damaged archive makes Java crash
+    except OSError as error:  # a full disk
+        raise in_words(error) or error from error
+
+
+def _start_embedded(
+    sessions: type[SparkSession], settings: Settings, scratch: Path, works: bool, archive: list[str]
+) -> SparkSession:
+    configured = sessions.builder.master(settings.master).appName("r2d2")
+    for name, value in _configuration(settings, scratch, works, archive).items():
+        configured = configured.config(name, value)
+    return _started(configured.getOrCreate, scratch / _SAID)
+
+
+def _started(start: Callable[[], SparkSession], said: Path | None) -> SparkSession:
+    """The session, once it runs. Ctrl-C waits for that as well: a JVM that is left half-way would never end."""
+    starting = begin(start)
+    try:
+        return starting.result()
+    except KeyboardInterrupt:
+        starting.result().stop()
+        raise
+    except Exception as error:
+        raise _did_not_start(error, said.read_text(errors="replace") if said and said.exists() else "") from error
+
+
+def _did_not_start(error: Exception, said: str) -> UserError:
+    """The sentence for a Spark that did not start: what Java printed counts more than that it has ended."""
+    causes = re.findall(
+        r"^(?:Caused by|Exception in thread \S+)?:? ?([\w.$]+(?:Exception|Error): .*)", f"{error}\n{said}", re.M
+    )
+    lines = [*causes[-1:], *filter(None, said.splitlines()), *str(error).splitlines(), type(error).__name__]
+    has_ended = java_is_gone(error) or "JAVA_GATEWAY_EXITED" in str(error)
+    told = words_for(said) or (None if has_ended and said.strip() else in_words(error))
+    return told or UserError(f"Spark did not start: {lines[0]}", hint=_START)
+
+
+def _hush() -> None:
+    """Keep PySpark's server for counters, and Py4J, from printing a traceback when the JVM at the other end is gone."""
+    import socketserver
+
+    from pyspark import accumulators
+
+    for server in vars(accumulators).values():
+        if isinstance(server, type) and issubclass(server, socketserver.BaseServer):
+            server.handle_error = lambda *about: None  # type: ignore[method-assign]
+    logging.getLogger().addFilter(_is_no_complaint_of_py4j)  # it logs to the root what it raises as well
+
+
+def _is_no_complaint_of_py4j(record: logging.LogRecord) -> bool:
+    return os.path.basename(os.path.dirname(record.pathname)) != "py4j"
+
+
+def _running(sessions: type[SparkSession]) -> SparkSession | None:
+    """The session that this process has already, even if another thread started it."""
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        return sessions.active()
+    except PySparkRuntimeError:  # there is none
+        return None
+
+
+def _configuration(settings: Settings, scratch: Path, works: bool, archive: list[str]) -> dict[str, str]:
+    log = scratch / "log4j2.properties"
+    log.write_text(_QUIET_LOG)
+    local = settings.master.startswith("local")
+    report = f"-XX:ErrorFile={scratch / 'crash.log'}"  # by default it goes to the user's folder
+    options = ["-XX:+UseSerialGC", report, f"-Dlog4j2.configurationFile={log.as_uri()}", f"-Djava.io.tmpdir={scratch}"]
+    if not works:
+        options.append("-XX:TieredStopAtLevel=1")  # for what only moves blocks, thorough compilation is lost time
+    options += archive
+    there = _on_a_cluster(settings, scratch)
+    here = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.python.daemon.module": "r2d2.engine.spark.worker_daemon",
+        **AUTHENTICATED,
+    }
+    if len(str(scratch)) < _SOCKET_FOLDER_LENGTH:
+        here |= {
+            "spark.python.unix.domain.socket.enabled": "true",  # a task over TCP waits 20 ms for acknowledgements
+            "spark.python.unix.domain.socket.dir": str(scratch),
+        }
+    return (here if local else there) | {
+        f"spark.executorEnv.{SAFE_PATH}": "1",
+        "spark.ui.enabled": "false",  # it is open to all and can kill jobs (HAZARDS 37)
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": settings.driver_memory or _driver_memory(),
+        "spark.driver.maxResultSize": "0",
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.caseSensitive": "true",  # columns are matched by their exact names
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # or naming 33 files takes a job
+        "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
+        "spark.shuffle.compress": "false",  # what goes through a shuffle here is hashes: nothing to squeeze
+        "spark.shuffle.spill.compress": "false",
+        **UNCOMPILED,  # a plan runs once: compiling it takes longer than running it, but for large work
+        OURS: "true",
+    }
+
+
+def _on_a_cluster(settings: Settings, scratch: Path) -> dict[str, str]:
+    """So that a tiny job, which asks for a sign of life, need not wait behind a long one."""
+    pools = scratch / "pools.xml"
+    pools.write_text(_FAIR_POOL)
+    return {
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": pools.as_uri(),
+        PATIENCE: str(settings.worker_timeout),
+    }
+
+
+def _driver_memory() -> str:
+    """A quarter of the machine, 1 to 4 GB: the JVM only moves blocks, the work is done in Python workers."""
+    return f"{min(4, max(1, (memory_bytes() or 0) // 4 // 2**30))}g"

@@ -1,0 +1,139 @@
+"""Parquet: what a footer says and how sure it is (HAZARDS 27), and reading row groups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from r2d2.errors import TableError
+from r2d2.formats.contract import Slice
+from r2d2.formats.merge import ColumnProfile, FileRows, FilesProfile
+from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
+from r2d2.formats.parquet.encrypted import encrypted_columns
+from r2d2.formats.parquet.exactness import Exactness, read_exactness
+from r2d2.formats.parquet.int96 import as_instant
+from r2d2.formats.parquet.statistics import column_stats, needs_flags
+from r2d2.model.profile import ColumnStats
+from r2d2.model.schema import spell
+from r2d2.model.table import Table
+
+_MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
+
+
+class ParquetSource:
+    """Plain Parquet files."""
+
+    name = "parquet"
+
+    def version(self, table: Table) -> str:
+        """The files, their sizes and times."""
+        return table.version
+
+    def profile_file(self, path: str) -> FilesProfile:
+        """Schema, rows and statistics of one file from its footer."""
+        return read_footer(path)
+
+    def slices(self, profile: FilesProfile, *, max_bytes: int) -> Iterator[Slice]:
+        """Runs of row groups of at most *max_bytes*, or a single row group."""
+        for file in profile.files:
+            run: list[int] = []
+            rows = size = 0
+            for number, (group_rows, group_bytes) in enumerate(file.parts):
+                if run and size + group_bytes > max_bytes:
+                    yield Slice(file.path, tuple(run), rows, size)
+                    run, rows, size = [], 0, 0
+                run.append(number)
+                rows, size = rows + group_rows, size + group_bytes
+            if run:
+                yield Slice(file.path, tuple(run), rows, size)
+
+    def read_slice(self, part: Slice, columns: Sequence[str] | None) -> pa.Table:
+        """The rows of some row groups, page checksums verified where there are any (HAZARDS 13)."""
+        with pq.ParquetFile(part.path, page_checksum_verification=True) as file:
+            table = file.read_row_groups(list(part.row_groups), columns=list(columns) if columns else None)
+        if table.num_rows != part.rows:
+            raise TableError(f"{part.path} gave {table.num_rows} rows where its footer says {part.rows}")
+        return table
+
+
+def read_footer(path: str) -> FilesProfile:
+    """The profile of one file. May kill or hang the process that calls it: see `guarded`."""
+    name = os.path.basename(path)
+    size = _check_ends(path, name)
+    try:
+        # A footer of n bytes cannot hold strings or lists longer than n, whatever lengths it states.
+        with pq.ParquetFile(path, thrift_string_size_limit=size, thrift_container_size_limit=size) as file:
+            _refuse_encrypted(path, name, file.metadata)
+            return _profile(path, file.metadata, file.schema_arrow)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TableError(
+            f"{name} has a footer that cannot be read ({reason})", hint="rewrite or remove the file"
+        ) from error
+
+
+def _check_ends(path: str, name: str) -> int:
+    """The file's size, if it begins and ends as Parquet does."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 4))
+            tail = file.read(4)
+    except OSError as error:
+        raise TableError(f"{name} cannot be opened ({error.strerror})", hint="check its permissions") from error
+    if size == 0:
+        raise TableError(f"{name} is empty (0 bytes)", hint="remove the file, or restore it")
+    if head != _MAGIC:
+        what = "has an encrypted footer" if head == _ENCRYPTED else "is not a Parquet file"
+        raise TableError(f"{name} {what}", hint="move it away, or leave its table out with --exclude")
+    if tail != _MAGIC or size < 12:
+        raise TableError(f"{name} ends before its footer (truncated, {size:,} bytes)", hint="restore the file")
+    return size
+
+
+def _refuse_encrypted(path: str, name: str, metadata: pq.FileMetaData) -> None:
+    encrypted = encrypted_columns(path, metadata)
+    if encrypted:
+        more = f" and {len(encrypted) - 1:,} more" if len(encrypted) > 1 else ""
+        raise TableError(
+            f"{name} has encrypted columns: {encrypted[0]}{more}",
+            hint="its keys are not at hand; leave the table out with --exclude, or write it without encryption",
+        )
+
+
+def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesProfile:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    files = (FileRows(path, tuple((group.num_rows, _stored_bytes(group)) for group in groups)),)
+    if files[0].rows != metadata.num_rows:
+        raise ValueError(f"row groups hold {files[0].rows} rows, the file states {metadata.num_rows}")
+    name = os.path.basename(path)
+    columns: dict[tuple[str, ...], ColumnProfile] = {}
+    numbered = list(enumerate(groups))
+    exactness = read_exactness(path) if needs_flags(metadata.created_by or "") else Exactness()
+    leaf = 0
+    if len(set(schema.names)) < len(schema.names):  # structs of one name can have different fields
+        raise ValueError(f"column {max(schema.names, key=schema.names.count)} stands twice")
+    for token, kind, leaves in flatten_fields(schema):
+        if token in columns:
+            raise ValueError(f"column {spell(token)} stands twice")
+        stats = ColumnStats()
+        if leaves == 1:
+            kind = as_instant(kind, metadata.schema.column(leaf))
+        if leaves == 1 and metadata.schema.column(leaf).max_repetition_level == 0:
+            stats = column_stats(metadata, numbered, leaf, kind, exactness)
+        columns[token] = ColumnProfile(type_name(kind), name, stats)
+        leaf += leaves
+    if leaf != metadata.num_columns:
+        raise ValueError(f"the schema names {leaf} columns, the file has {metadata.num_columns}")
+    return FilesProfile(files, columns)
+
+
+def _stored_bytes(group: pq.RowGroupMetaData) -> int:
+    columns = [group.column(number) for number in range(group.num_columns)]
+    for column in columns:
+        column.compression  # noqa: B018 - a codec that there is not kills who asks: here is the place for it
+    return sum(column.total_compressed_size for column in columns)

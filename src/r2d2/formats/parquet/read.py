@@ -1,0 +1,272 @@
+"""Some columns of some rows of one file, by token, in whatever way is fastest for their types.
+
+Polars decodes several times faster than pyarrow, but has no home for some types: those columns go through pyarrow, and
+so do lists, at which it is no faster, and small slices, for which it is the slower one. Both are held to the row count
+of the footer (HAZARDS 7, 8). Polars, which believes much, reads a column only if its pages can be believed (13). What
+it cannot read, pyarrow may.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import types as is_
+
+from r2d2.errors import TableError
+from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
+from r2d2.formats.parquet.int96 import exact_moments, int96_columns
+from r2d2.formats.parquet.old_calendar import refuse_old_values
+from r2d2.formats.parquet.page_guard import can_be_believed
+from r2d2.model.schema import Token, kind_of
+from r2d2.model.table import DataFile
+
+SLICE_BYTES = 32 << 20
+SLICE_ROWS = 1 << 20
+SMALL_BYTES = 256 << 10  # below this, pyarrow is done before Polars has begun
+
+FileSlice = Mapping[str, Any]
+"""A part of one file as plain JSON: path, which file that is, first row, rows, bytes, the folder's partition values."""
+
+
+def slices(
+    files: Iterable[DataFile], partition_types: Mapping[str, str], *, fold_case: bool = False
+) -> Iterator[FileSlice]:
+    """The files in parts of about SLICE_BYTES and SLICE_ROWS at most; never less than a row group."""
+    for file in files:
+        partition = [[key, raw, partition_types[key]] for key, raw in file.partition]
+        for first, rows, size in _runs(file.parts):
+            yield {
+                "path": file.path,
+                "file": list(file.version),
+                "first": first,
+                "rows": rows,
+                "bytes": size,
+                "partition": partition,
+                "fold": fold_case,
+                "small": size < SMALL_BYTES,
+            }
+
+
+def _runs(row_groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Neighbouring row groups together: first row, rows, bytes."""
+    first = rows = size = 0
+    for group_rows, group_bytes in row_groups:
+        if rows and (rows + group_rows > SLICE_ROWS or size + group_bytes > SLICE_BYTES):
+            yield first, rows, size
+            first, rows, size = first + rows, 0, 0
+        rows, size = rows + group_rows, size + group_bytes
+    if rows:
+        yield first, rows, size
+
+
+def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.ChunkedArray]:
+    """The columns of one slice; one that its file lacks is NULL, as the table's schema says (HAZARDS 9)."""
+    wanted = set(tokens)
+    columns = _partition_columns(part, wanted)
+    columns |= _stored_columns(part, wanted - columns.keys())
+    rows = part["rows"]
+    for token in wanted - columns.keys():
+        columns[token] = pa.chunked_array([pa.nulls(rows)])
+    for token, column in columns.items():
+        if len(column) != rows:
+            raise TableError(f"{os.path.basename(part['path'])} gave {len(column)} rows of {token} instead of {rows}")
+    return columns
+
+
+def try_to_read(part: FileSlice) -> str:
+    """Read all columns of the slice's file, for its effect on whoever does."""
+    try:
+        with pq.ParquetFile(part["path"]) as file:
+            tokens = [token for token, _, _ in flatten_fields(file.schema_arrow)]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
+    read_slice(part, [_folded(token, part["fold"]) for token in tokens])
+    return ""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _partition_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.ChunkedArray]:
+    columns: dict[Token, pa.ChunkedArray] = {}
+    for key, raw, kind in part["partition"]:
+        token = _folded((key,), part["fold"])
+        if token in wanted:
+            columns[token] = pa.chunked_array([pa.repeat(_partition_scalar(raw, kind), part["rows"])])
+    return columns
+
+
+def _partition_scalar(raw: str | None, kind: str) -> pa.Scalar:
+    read: dict[str, Callable[[str], Any]] = {"int64": int, "date": date.fromisoformat, "string": str}
+    types = {"int64": pa.int64(), "date": pa.date32(), "string": pa.string()}
+    return pa.scalar(None if raw is None else read[kind](raw), types[kind])
+
+
+def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.ChunkedArray]:
+    """What stands in the file itself."""
+    if not wanted:
+        return {}
+    try:
+        with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
+            fields, by_polars = _fields(file, wanted, part["fold"])
+            fast = [] if part.get("small") else _believed(file, part, [name for name in fields if name in by_polars])
+            found = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(file, n, column)}
+            found |= _from_pyarrow(file, part, [name for name in fields if name not in found])
+            columns = dict(_named(found))
+            columns |= _exact_moments(file, part, columns)
+            refuse_old_values(file, columns)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
+    return {_folded(token, part["fold"]): c for token, c in columns.items() if _folded(token, part["fold"]) in wanted}
+
+
+def _exact_moments(
+    file: pq.ParquetFile, part: FileSlice, columns: dict[Token, pa.ChunkedArray]
+) -> dict[Token, pa.ChunkedArray]:
+    """The INT96 columns among these, in the unit that holds their values."""
+    found = int96_columns(file) & columns.keys()
+
+    @cache
+    def all_as(unit: str) -> dict[Token, pa.ChunkedArray]:
+        path = part["path"]
+        with pq.ParquetFile(path, page_checksum_verification=True, coerce_int96_timestamp_unit=unit) as coarser:
+            return dict(_named(_from_pyarrow(coarser, part, sorted({token[0] for token in found}))))
+
+    def exact(token: Token) -> pa.ChunkedArray:
+        return exact_moments(columns[token], lambda unit: all_as(unit)[token])
+
+    return {token: exact(token) for token in found}
+
+
+def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[str, None], set[str]]:
+    """The top-level columns to read, and those of them that Polars reads right."""
+    leaves: defaultdict[str, list[tuple[Token, pa.DataType, bool]]] = defaultdict(list)
+    number = 0
+    for token, kind, count in flatten_fields(file.schema_arrow):
+        int96 = any(file.schema.column(number + i).physical_type == "INT96" for i in range(count))
+        leaves[token[0]].append((token, kind, int96))
+        number += count
+    chosen = {
+        name: None for name, columns in leaves.items() if any(_folded(token, fold) in wanted for token, _, _ in columns)
+    }
+    fast = {
+        name
+        for name in chosen
+        if all(_polars_reads(kind) and not int96 for _, kind, int96 in leaves[name])
+        and not is_.is_struct(file.schema_arrow.field(name).type)
+    }
+    return chosen, fast
+
+
+def _folded(token: Token, fold: bool) -> Token:
+    return tuple(part.casefold() for part in token) if fold else token
+
+
+def _polars_reads(kind: pa.DataType) -> bool:
+    """Whether Polars gives every value of this type back as it is."""
+    if is_.is_decimal(kind):
+        return bool(is_.is_decimal128(kind))
+    return bool(
+        is_.is_integer(kind)
+        or is_.is_float32(kind)
+        or is_.is_float64(kind)
+        or is_.is_boolean(kind)
+        or is_.is_date32(kind)
+        or is_.is_string(kind)
+        or is_.is_large_string(kind)
+        or is_.is_string_view(kind)
+        or is_.is_binary(kind)
+        or is_.is_large_binary(kind)
+        or (is_.is_timestamp(kind) and kind.tz in (None, "UTC"))
+    )
+
+
+def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+    """Nothing where it cannot: there are encodings that it lacks, and files that it alone refuses."""
+    if not names:
+        return {}
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # a task has one core
+    import polars as pl
+
+    try:
+        scan = pl.scan_parquet(part["path"], glob=False, hive_partitioning=False, low_memory=True)
+        frame = scan.select(pl.col(list(names))).slice(part["first"], part["rows"]).collect()
+        newest = pl.CompatLevel.newest()  # strings stay views: no copy
+        return {column.name: pa.chunked_array([column.to_arrow(compat_level=newest)]) for column in frame.get_columns()}
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # the latter, say, of a name with a zero in it
+        return {}
+
+
+def _same_kind(file: pq.ParquetFile, name: str, column: pa.ChunkedArray) -> bool:
+    """Whether the two readers take the column for the same kind of value; if not, pyarrow's reading counts.
+
+    (A date that was a date64 to its writer comes back from Polars as a timestamp.)
+    """
+    return kind_of(type_name(column.type)) == kind_of(type_name(file.schema_arrow.field(name).type))
+
+
+def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+    """The row groups of the slice; names with dots need the leaves by number, not by path."""
+    if not names:
+        return {}
+    groups = _row_groups(file, part)
+    table = file.reader.read_row_groups(groups, column_indices=_leaf_numbers(file, names), use_threads=False)
+    table.validate(full=True)  # text that is none, which Polars refuses too
+    return {name: table.column(name) for name in names}
+
+
+def _believed(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> list[str]:
+    """The columns, none of them nested, whose pages in the row groups of the slice can be believed."""
+    if not names:
+        return []
+    groups = [file.metadata.row_group(number) for number in _row_groups(file, part)]
+    leaves = zip(names, _leaf_numbers(file, names), strict=True)
+    schema = file.schema
+    return [
+        name
+        for name, leaf in leaves
+        if can_be_believed(part["path"], ((group.column(leaf), schema.column(leaf)) for group in groups))
+    ]
+
+
+def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
+    groups, first = [], 0
+    for number in range(file.metadata.num_row_groups):
+        if part["first"] <= first < part["first"] + part["rows"]:
+            groups.append(number)
+        first += file.metadata.row_group(number).num_rows
+    return groups
+
+
+def _leaf_numbers(file: pq.ParquetFile, names: Sequence[str]) -> list[int]:
+    """The Parquet leaves below these top-level columns."""
+    positions = [file.schema_arrow.get_field_index(name) for name in names]
+    counts: defaultdict[int, list[int]] = defaultdict(list)
+    leaf = 0
+    for position, field in enumerate(file.schema_arrow):
+        for _, _, leaves in flatten_fields(pa.schema([field])):
+            counts[position].extend(range(leaf, leaf + leaves))
+            leaf += leaves
+    return [number for position in positions for number in counts[position]]
+
+
+def _named(columns: Mapping[str, pa.ChunkedArray]) -> Iterator[tuple[Token, pa.ChunkedArray]]:
+    """Every leaf under its token; a field of a NULL struct is NULL."""
+    for name, column in columns.items():
+        yield from _leaves((name,), column)
+
+
+def _leaves(token: Token, column: pa.ChunkedArray) -> Iterator[tuple[Token, pa.ChunkedArray]]:
+    if not is_.is_struct(column.type):
+        yield token, column
+        return
+    for field, leaf in zip(column.type, column.flatten(), strict=True):
+        yield from _leaves((*token, field.name), leaf)

@@ -1,0 +1,86 @@
+"""A table held against the lake: the document of `r2d2 find`."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from r2d2.model.table import Problem
+from r2d2.report.document import Document, as_json
+from r2d2.report.html_table import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How one table of the lake and the one that was asked about go together."""
+
+    table: str
+    rows: int | None
+    containment: float | None  # share of the child's rows that are in the parent
+    bag: bool  # whether copies are there as often, too
+    missing_rows: int
+
+
+@dataclass(frozen=True)
+class Finding(Document):
+    """What the lake has of a table. `contained_in` and `contains` leave out the equal ones."""
+
+    path: str
+    rows: int | None
+    size_bytes: int
+    equal: tuple[Likeness, ...]
+    contained_in: tuple[Likeness, ...]
+    contains: tuple[Likeness, ...]
+    nearest: tuple[Likeness, ...]
+    run: str  # the scan it was held against
+    problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read, or be compared with it
+    is_table: str = ""  # the table of the lake that is made of the very same files, if one is
+    bytes_read: int = 0
+    kept_bytes_read: int = 0
+    session_seconds: float = 0.0
+
+    @property
+    def is_there(self) -> bool:
+        """Whether some table of the lake has all its rows, or is this very table."""
+        return bool(self.is_table or self.equal or self.contained_in)
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether there are tables that might have its rows and could not be read."""
+        return any(problem.needs_a_look for problem in self.problems)
+
+    @property
+    def says(self) -> str:
+        """The answer in words."""
+        if self.is_table:
+            others = "others have its rows, too" if self.equal or self.contained_in else "no other has all its rows"
+            return f"is the table {self.is_table} of the lake; {others}"
+        return "is in the lake already" if self.is_there else "is not in the lake"
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `r2d2 find`."""
+        return {"is_there": self.is_there} | as_json(self)
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Everything that was found, line by line: `how` is the name of the field that it stands in."""
+        for how in ("equal", "contained_in", "contains", "nearest"):
+            for one in getattr(self, how):
+                yield {"how": how} | as_json(one)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A DataFrame with one row for each table of the lake that goes with it."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.lines()), columns=list(_FIELDS))
+
+    def _repr_html_(self) -> str:
+        table = html_table(_FIELDS, self.lines())
+        return f"<p>{html.escape(self.path)} {html.escape(self.says)}</p>{table}"
+
+
+_FIELDS = ("how", *(field.name for field in fields(Likeness)))

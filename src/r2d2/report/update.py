@@ -1,0 +1,70 @@
+"""An update in figures: the document of `r2d2 update`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from r2d2.model.scan import Scan
+from r2d2.report.document import Document
+from r2d2.report.scan import ScanReport, scan_report
+from r2d2.steps.find_changes import TableChange
+
+if TYPE_CHECKING:
+    from r2d2.app.updating import Update
+    from r2d2.safety.doctor import Finding
+
+
+@dataclass(frozen=True)
+class NamedEdge(Document):
+    """An edge by the names of its tables."""
+
+    parent: str
+    child: str
+
+
+@dataclass(frozen=True)
+class UpdateReport(ScanReport):
+    """The lake as it is now, what changed, and the edges that came and went."""
+
+    previous: str  # the run that was brought up to date
+    changed: tuple[TableChange, ...]
+    gained: tuple[NamedEdge, ...]
+    lost: tuple[NamedEdge, ...]
+    kept_edges: int
+    asked_pairs: int
+    endangered: tuple[Finding, ...]  # what is wrong with tables that were deleted and are to be rebuilt
+
+
+def update_report(done: Update, state: str, endangered: Sequence[Finding] = ()) -> UpdateReport:
+    """The report of an update whose result is kept in the folder *state*."""
+    return UpdateReport(
+        **vars(scan_report(done.scan, state)),
+        previous=done.old.run,
+        changed=tuple(done.changes.changed),
+        gained=_edges(done.gained),
+        lost=_edges(done.lost),
+        kept_edges=done.kept_edges,
+        asked_pairs=done.asked_pairs,
+        endangered=tuple(endangered),
+    )
+
+
+def changes_in_words(done: Update) -> str:
+    """How many tables changed in which way, and how many are new and cannot be read."""
+    counts = Counter(str(one.change) for one in done.changes.changed)
+    known = {one.table for one in done.changes.changed} | _unreadable(done.old)
+    words = [f"{count:,} {change}" for change, count in counts.items()]
+    if broken := _unreadable(done.scan) - known:
+        words.append(f"{len(broken):,} new and unreadable")
+    return ", ".join(words) or ("no table has changed" if done.is_news else "nothing has changed")
+
+
+def _unreadable(scan: Scan) -> set[str]:
+    return {problem.where for problem in scan.problems if problem.needs_a_look}
+
+
+def _edges(pairs: Iterable[tuple[str, str]]) -> tuple[NamedEdge, ...]:
+    return tuple(NamedEdge(parent, child) for parent, child in pairs)

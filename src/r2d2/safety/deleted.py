@@ -1,0 +1,35 @@
+"""Which deleted table is meant."""
+
+from __future__ import annotations
+
+from r2d2.safety.errors import Refused
+from r2d2.safety.registry import SETTLED, Registry, Slot, State
+
+_SHORTEST_SLOT = 8
+
+
+def find_slot(registry: Registry, table: str, *, given_up_too: bool = False) -> Slot:
+    """The deleted table of this name or place, the newest if there are several; or the one whose slot begins so."""
+    slots = registry.active
+    if given_up_too:
+        slots = (*(slot for slot in registry.slots.values() if slot.state is State.FORGOTTEN), *slots)
+    found = [slot for slot in slots if table in (slot.entry.child.name, slot.entry.child.location)]
+    if not found and len(table) >= _SHORTEST_SLOT:
+        found = [slot for slot in slots if slot.slot.startswith(table)]
+    if not found:
+        names = sorted({slot.entry.child.name for slot in registry.active})
+        raise Refused(f"{table!r} is no deleted table", hint=f"deleted are: {', '.join(map(repr, names)) or 'none'}")
+    return found[-1]
+
+
+def deleted(registry: Registry) -> tuple[Slot, ...]:
+    """The tables that are out of the lake and settled: in quarantine or purged."""
+    return tuple(slot for slot in registry.active if slot.state in SETTLED)
+
+
+def refuse_unsettled(slot: Slot) -> None:
+    """What recovery left alone is nobody's to touch."""
+    if slot.state not in SETTLED:
+        raise Refused(
+            f"{slot.entry.child.name!r} is {slot.state}, and recovery could not settle it", hint="run `r2d2 doctor`"
+        )

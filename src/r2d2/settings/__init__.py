@@ -1,0 +1,7 @@
+"""Settings: declared once, checked, and put together from defaults, file, environment and command line."""
+
+from r2d2.settings.checks import size_in_bytes
+from r2d2.settings.declared import Declaration, Settings, declarations
+from r2d2.settings.load import CONFIG_FILE, config_in, load_settings
+
+__all__ = ["CONFIG_FILE", "Declaration", "Settings", "config_in", "declarations", "load_settings", "size_in_bytes"]

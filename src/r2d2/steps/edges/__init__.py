@@ -1,0 +1,1 @@
+"""Arithmetic on edges and pairs that steps share."""

@@ -1,0 +1,1 @@
+"""Search for the condition that picks a child's rows."""

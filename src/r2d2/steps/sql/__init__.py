@@ -1,0 +1,1 @@
+"""Read recipes written as SELECT."""

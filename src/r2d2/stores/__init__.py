@@ -1,0 +1,1 @@
+"""Where bytes lie: listing, opening and versions of files."""

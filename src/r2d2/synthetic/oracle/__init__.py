@@ -1,0 +1,1 @@
+"""The right answers for made lakes, counted the slow way."""

@@ -1,0 +1,112 @@
+"""The pipeline on real files without Spark: the tasks' own functions, called one after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from r2d2.app.lake_tools import LakeContent, discover_tables
+from r2d2.engine.rows.compare_tables import Pair, compare_at_once
+from r2d2.engine.rows.hash_slices import Hashing, Piece
+from r2d2.errors import TableError
+from r2d2.formats.contract import source_named
+from r2d2.formats.merge import FilesProfile, Misfit, merge_files, require_one_table
+from r2d2.formats.parquet.ranges import slice_range
+from r2d2.formats.parquet.read import read_slice
+from r2d2.lake.table_profile import table_profile
+from r2d2.model.scan import Scan
+from r2d2.model.table import Problem, Profiled, Table
+from r2d2.pipeline import Progress, Tools, run, silent
+from r2d2.settings import Settings
+from r2d2.state.hashes import KeptHashes
+
+KEY = bytes(range(32))
+HASHING = Hashing(read_slice, KEY, 128, slice_range)
+
+
+class PlainContent(LakeContent):
+    """Reads with the functions that Spark's tasks call."""
+
+    def run_pieces(
+        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Any = None
+    ) -> list[str]:
+        return list(task(json.loads(json.dumps(pieces))))
+
+    def count_missing(
+        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Any = None
+    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
+        return compare_at_once(json.loads(json.dumps(pieces)), edges=edges, hashing=self.hashing)
+
+
+class Reader:
+    """Tools for the pipeline, which note what was read."""
+
+    def __init__(self, kept: KeptHashes | None = None) -> None:
+        self.profiled: list[str] = []
+        self.read: set[str] = set()
+        self.bytes_read = 0
+        self.kept = kept
+        self.contents: list[PlainContent] = []
+        self.tools = Tools(discover=discover_tables, profile=self._profile, content=self._content)
+
+    def scan(self, lake: str, settings: Settings) -> Scan:
+        """A scan from scratch."""
+        return run([lake], settings=settings, tools=self.tools, progress=silent)
+
+    @property
+    def kept_bytes_read(self) -> int:
+        """As it is reported."""
+        return sum(content.kept_bytes_read for content in self.contents)
+
+    def _profile(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
+        found, problems, apart = [], [], set()
+        for table in tables:
+            self.profiled.append(table.name)
+            try:
+                metadata = self._merged(table)
+                found.append(
+                    table_profile(
+                        table, metadata, ignore_case=settings.ignore_case, partition_types=settings.partition_types
+                    )
+                )
+            except Misfit as error:
+                if table.by_names:
+                    apart.add(table.location)
+                else:
+                    problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
+            except TableError as error:
+                problems.append(Problem(table.name, str(error.args[0]), hint=error.hint))
+        return Profiled([table for table, _ in found], [profile for _, profile in found], problems, apart)
+
+    def _merged(self, table: Table) -> FilesProfile:
+        """All files' metadata; a file that cannot be read counts only if the others fit one another."""
+        profiles, failure = [], None
+        for file in table.files:
+            try:
+                profiles.append(source_named(table.format).profile_file(file.path))
+            except TableError as error:
+                failure = failure or error
+        if failure and not table.by_names:
+            raise failure
+        merged = require_one_table(merge_files(profiles), by_names=table.by_names)
+        if failure:
+            raise failure
+        return merged
+
+    def _content(self, scan: Scan, settings: Settings, report: Any) -> PlainContent:
+        whose = {file.path: table.name for table in scan.tables for file in table.files}
+
+        def noting(part: Any, tokens: Any) -> Any:
+            self.read.add(whose[part["path"]])
+            self.bytes_read += part["bytes"]
+            return read_slice(part, tokens)
+
+        hashing = replace(HASHING, read=noting)
+        if self.kept is not None:
+            self.kept.begin(lake_bytes=scan.size_bytes)
+            hashing = replace(hashing, keep_in=self.kept.folder)
+        content = PlainContent(scan, None, hashing, None, self.kept)  # type: ignore[arg-type]
+        self.contents.append(content)
+        return content
