@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import lakes
 from benchmarks.results import save
 from benchmarks.spark_baselines import clp_per_edge, except_all
-from r2d2.app.api import Lake, open_state
+from r2d2.app.lake import Lake, open_state
 from r2d2.app.lake_tools import table_content
 from r2d2.engine.run.tasks import pack
 from r2d2.lake.table_profile import partition_type

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import lakes
 from benchmarks.pipeline import ours
 from benchmarks.results import save
-from r2d2.app.api import open_state
+from r2d2.app.lake import open_state
 from r2d2.report.edges import dropped_edges, standing_edges
 from tests.support.real_lakes import LAKES, real_lake
 from tests.support.real_truth import differences, true_pairs

@@ -17,7 +17,9 @@ from typing import Any
 
 from benchmarks import lakes
 from benchmarks.results import print_rows, save
-from r2d2.app.api import infer_recipes, scan_lake
+from r2d2.app.recipe_jobs import infer_recipes
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.engine.spark.session import open_session
 from r2d2.model.recipe import Recipe, to_sql
 from r2d2.model.scan import Scan
@@ -45,11 +47,11 @@ def run(size: lakes.LakeSize, *, verbose: bool = False) -> None:
         made = _builtin(size, Path(folder)) if size is BUILTIN else lakes.lake(size)
         settings = load_settings({"state": f"{folder}/state", "recipe_parents": 0})
         with open_session(settings) as spark:
-            scan = scan_lake([str(made.path)], settings, spark=spark)
+            scan = scan_lake(Workspace(settings, spark=spark), [str(made.path)])
             asked = some_edges(scan, made)
             print(f"lake {size.name}: {len(scan.graph or ())} edges, {len(asked)} of them tried", flush=True)
             started = time.perf_counter()
-            found = infer_recipes(scan, settings, spark=spark, only=asked)
+            found = infer_recipes(Workspace(settings, spark=spark), scan, only=asked)
             seconds = time.perf_counter() - started
     rows = list(_rows(scan, made, found, seconds))
     if verbose:

@@ -20,8 +20,14 @@ import pyarrow.parquet as pq
 
 from benchmarks.processes import cpu_seconds, memory_mb
 from benchmarks.results import save
-from r2d2.app.api import scan_lake
-from r2d2.app.deleting import apply_plan, doctor_of, drill_tables, make_plan, purge_tables, restore_tables
+from r2d2.app.apply import apply_plan
+from r2d2.app.doctor import doctor_lake
+from r2d2.app.drill import drill_tables
+from r2d2.app.plan import make_plan
+from r2d2.app.purge import purge_tables
+from r2d2.app.restore import restore_tables
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.engine.spark.session import open_session
 from r2d2.safety.apply import Approval
 from r2d2.safety.doctor import BAD
@@ -47,27 +53,33 @@ def soak(folder: Path, tables: int) -> Iterator[dict[str, Any]]:
     before = {child: content(lake / child) for child in children}
     with open_session(settings, works=True) as spark:
         stages = _Stages(tables)
-        yield stages.run("scan", lambda told: scan_lake([str(lake)], settings, spark=spark))
+        yield stages.run("scan", lambda told: scan_lake(Workspace(settings, spark=spark), [str(lake)]))
         out = str(folder / "plan.json")
         drafts: list[Any] = []
-        yield stages.run("plan", lambda told: drafts.append(make_plan(settings, out=out, spark=spark, told=told)[1]))
+        yield stages.run(
+            "plan", lambda told: drafts.append(make_plan(Workspace(settings, spark=spark, stages=told), out=out)[1])
+        )
         plan = drafts[0].plan
         assert not drafts[0].left_out, drafts[0].left_out[:3]
         assert {entry.child.name for entry in plan.entries} == set(children), len(plan.entries)
         approval = Approval("soak", typed=len(children))
 
         def apply(told: Any) -> None:
-            _, done = apply_plan(plan, settings, approval=approval, spark=spark, told=told)
+            _, done = apply_plan(Workspace(settings, spark=spark, stages=told), plan, approval=approval)
             assert all(one.is_deleted for one in done), [one for one in done if not one.is_deleted][:3]
 
         yield stages.run("apply", apply)
         assert not any((lake / child).exists() for child in children)
         yield stages.run(
-            "drill", lambda told: _all_exact(drill_tables(str(lake), settings, (), spark=spark, told=told)[1])
+            "drill",
+            lambda told: _all_exact(drill_tables(Workspace(settings, lake=str(lake), spark=spark, stages=told), ())[1]),
         )
-        yield stages.run("purge", lambda told: _all_purged(purge_tables(str(lake), settings)[1]))
+        yield stages.run("purge", lambda told: _all_purged(purge_tables(Workspace(settings, lake=str(lake)))[1]))
         yield stages.run(
-            "restore", lambda told: _all_back(restore_tables(str(lake), settings, None, spark=spark, told=told)[1])
+            "restore",
+            lambda told: _all_back(
+                restore_tables(Workspace(settings, lake=str(lake), spark=spark, stages=told), None)[1]
+            ),
         )
         yield stages.run("doctor", lambda told: _healthy(str(lake)))
     wrong = [child for child in children if content(lake / child) != before[child]]
@@ -198,7 +210,7 @@ def _all_back(done: Any) -> None:
 
 
 def _healthy(lake: str) -> None:
-    _, found = doctor_of(lake, deep=True)
+    _, found = doctor_lake(Workspace(Settings(), lake=lake), deep=True)
     assert not any(one.severity == BAD for one in found), found[:3]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from r2d2.app.api import Lake
+from r2d2.app.lake import Lake
 from r2d2.engine.spark.session import open_session
 from r2d2.settings import load_settings
 

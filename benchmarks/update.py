@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from benchmarks import lakes
 from benchmarks.results import save
-from r2d2.app.api import open_state
+from r2d2.app.lake import open_state
 from r2d2.model.table import Table
 from tests.support.family_lake import generate_family_lake
 from tests.support.lineage import read_lineage

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from r2d2.app.api import silent
-from r2d2.app.finding import hold_against
+from r2d2.app.find import hold_against
+from r2d2.pipeline import silent
 from r2d2.report.edges import standing_edges
 from r2d2.settings import Settings
 from tests.support.in_process import Reader

@@ -16,8 +16,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from r2d2.app import deleting
-from r2d2.app.api import scan_lake, update_lake
+from r2d2.app.apply import apply_plan
+from r2d2.app.drill import drill_tables
+from r2d2.app.plan import make_plan
+from r2d2.app.purge import purge_tables
+from r2d2.app.restore import restore_tables
+from r2d2.app.scan import scan_lake
+from r2d2.app.update import update_lake
+from r2d2.app.workspace import Workspace
 from r2d2.model.scan import Scan
 from r2d2.safety.apply import Approval
 from r2d2.safety.doctor import BAD, doctor
@@ -64,7 +70,7 @@ class Stories:
         self.deleted: dict[str, Content] = {}
         self.plans = 0
         self.seen: Counter[str] = Counter()
-        scan_lake([str(self.root)], self.settings, spark=spark)
+        scan_lake(Workspace(self.settings, spark=spark), [str(self.root)])
 
     def change(self, share: float) -> None:
         for lake in self.lakes:
@@ -81,7 +87,7 @@ class Stories:
             lake._stamp()
 
     def update(self) -> Scan:
-        updated = update_lake(self.settings, spark=self.spark).scan
+        updated = update_lake(Workspace(self.settings, spark=self.spark)).scan
         assert set(updated.absent) <= set(self.deleted)
         assert_founded(updated)
         self.seen["away"] += len(updated.absent)
@@ -91,21 +97,21 @@ class Stories:
         updated = self.update()
         fresh = replace(self.settings, state=f"{self.settings.state}-fresh")
         shutil.rmtree(fresh.state, ignore_errors=True)
-        scanned = scan_lake([str(self.root)], fresh, spark=self.spark)
+        scanned = scan_lake(Workspace(fresh, spark=self.spark), [str(self.root)])
         assert_same(replace(scanned, settings=updated.settings), leave_out_absent(updated))
 
     def delete(self) -> None:
         """Plan and apply; what is planned was in the lake, and goes whole or not at all."""
         self.plans += 1
         out = f"{self.settings.state}-plan{self.plans}.json"
-        _, draft = deleting.make_plan(self.settings, out=out, spark=self.spark)
+        _, draft = make_plan(Workspace(self.settings, spark=self.spark), out=out)
         if draft is None or draft.plan is None:
             return
         names = {entry.child.name for entry in draft.plan.entries}
         assert not names & self.deleted.keys() or all((self.root / name).exists() for name in names)
         before = {name: content_of(self.root / name) for name in names}
         approval = Approval("Ann", typed=len(names))
-        _, done = deleting.apply_plan(draft.plan, self.settings, approval=approval, spark=self.spark)
+        _, done = apply_plan(Workspace(self.settings, spark=self.spark), draft.plan, approval=approval)
         for one in done:
             if one.is_deleted:
                 self.deleted[one.table] = before[one.table]
@@ -114,8 +120,8 @@ class Stories:
                 assert one.because and content_of(self.root / one.table) == before[one.table]
 
     def drill_and_purge(self) -> None:
-        deleting.drill_tables(str(self.root), self.settings, [], spark=self.spark)
-        _, done = deleting.purge_tables(str(self.root), self.settings)
+        drill_tables(Workspace(self.settings, lake=str(self.root), spark=self.spark), [])
+        _, done = purge_tables(Workspace(self.settings, lake=str(self.root)))
         self.seen["purged"] += sum(one.is_purged for one in done)
 
     def restore(self, share: float) -> None:
@@ -124,7 +130,7 @@ class Stories:
         there = {name for name in wanted if (self.root / name).exists()}
         if len(wanted) < 2:
             return
-        _, done = deleting.restore_tables(str(self.root), self.settings, wanted, spark=self.spark)
+        _, done = restore_tables(Workspace(self.settings, lake=str(self.root), spark=self.spark), wanted)
         assert {one.table for one in done} == set(wanted)
         for one in done:
             if one.is_restored:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from r2d2.app.planning import plan_lake
-from r2d2.app.recipe_book import Entry
-from r2d2.app.updating import Update
+from r2d2.app.proposal import plan_lake
+from r2d2.app.recipes import Entry
 from r2d2.cli.main import cli
 from r2d2.cli.reference import reference
 from r2d2.engine.recipes.jobs import Difference
+from r2d2.flows.update import Update
 from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.proposal import LogMatch
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column
-from r2d2.pipeline import STEPS
+from r2d2.pipeline import SCAN
 from r2d2.report.edges import EDGE_FIELDS
 from r2d2.report.explain import Explanation
 from r2d2.report.find import Finding, Likeness
@@ -48,7 +48,7 @@ def test_every_setting_is_in_the_reference(setting: str) -> None:
     assert f"`{setting}`" in (DOCS / "cli-reference.md").read_text()
 
 
-@pytest.mark.parametrize("step", [step.name for step in STEPS])
+@pytest.mark.parametrize("step", [step.name for step in SCAN])
 def test_every_step_is_explained(step: str) -> None:
     assert f"`{step}`" in (DOCS / "how-it-works.md").read_text()
 

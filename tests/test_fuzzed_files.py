@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
-from r2d2.app.api import Lake, scan_lake
+from r2d2.app.lake import Lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.formats.parquet import read as read_slice
 from r2d2.report.edges import EdgeRow, standing_edges
 from r2d2.settings import load_settings
@@ -58,7 +60,7 @@ def _scan_and_check(spark: Any, seed: str, files: int, reader: str) -> list[str]
         write_fuzzed_lake(folder / "lake", seed, files=files, per_original=PER_ORIGINAL)
         given = load_settings({"state": str(folder / "state"), "footer_timeout": 5.0}, environment={})
         with time_limit(60 + files // 5):
-            lake = Lake(scan_lake([str(folder / "lake")], given, spark=spark))
+            lake = Lake(scan_lake(Workspace(given, spark=spark), [str(folder / "lake")]))
         return _check(lake, folder / "lake", files, reader)
 
 

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.app.api import Lake, scan_lake
+from r2d2.app.lake import Lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.formats.parquet import read as read_slice
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import load_settings
@@ -26,7 +28,7 @@ SCANS = int(os.environ.get("TORTURE_SCANS", 12))  # `make torture-lakes` sets it
 
 def scan(spark: Any, folder: Path, **options: Any) -> Lake:
     given = load_settings({"state": str(folder / "state")}, environment={})
-    return Lake(scan_lake([str(folder / "lakes")], given, spark=spark, **options))
+    return Lake(scan_lake(Workspace(given, spark=spark), [str(folder / "lakes")], **options))
 
 
 def truth(folder: Path, names: tuple[str, ...]) -> dict[tuple[str, str], TrueEdge]:

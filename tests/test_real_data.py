@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from r2d2.app.api import Lake, scan_lake
+from r2d2.app.lake import Lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.model.evidence import Verdict
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import load_settings
@@ -19,7 +21,7 @@ from tests.support.real_truth import Truth, differences, true_pairs
 
 def scanned(spark: Any, lake: Path, state: Path, **given: Any) -> tuple[Lake, list[EdgeRow], list[EdgeRow]]:
     settings = load_settings({"state": str(state), **given}, environment={})
-    found = Lake(scan_lake([str(lake)], settings, spark=spark))
+    found = Lake(scan_lake(Workspace(settings, spark=spark), [str(lake)]))
     assert not found.problems, found.problems
     return found, list(standing_edges(found.scan)), list(dropped_edges(found.scan))
 

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from r2d2.app.api import infer_recipes, scan_lake, try_recipe
+from r2d2.app.recipe_jobs import infer_recipes, try_recipe
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.errors import UserError
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import Compare
@@ -30,7 +32,7 @@ LAKES = 25
 
 def scanned(spark: Any, folder: Path, **given: Any) -> tuple[Scan, Settings]:
     in_force = load_settings({"state": str(folder / "state"), "recipe_parents": 0} | given, environment={})
-    return scan_lake([str(folder / "lakes")], in_force, spark=spark), in_force
+    return scan_lake(Workspace(in_force, spark=spark), [str(folder / "lakes")]), in_force
 
 
 @settings(max_examples=3, database=None, phases=[Phase.generate])  # to shrink a lake takes for ever
@@ -41,7 +43,7 @@ def test_every_edge_that_holds_as_a_bag_has_a_recipe_that_rebuilds_its_child(spa
         for number in range(seed * LAKES, (seed + 1) * LAKES):
             write_lake(folder / "lakes", number)
         scan, in_force = scanned(spark, folder)
-        found = infer_recipes(scan, in_force, spark=spark)
+        found = infer_recipes(Workspace(in_force, spark=spark), scan)
         edges = {(edge.parent, edge.child): edge for edge in standing_edges(scan)}
         assert found.keys() == edges.keys()
         for pair, answer in found.items():
@@ -80,7 +82,7 @@ def small(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Scan, S
 
 def test_types_are_cast_back_and_copies_kept(spark: Any, small: Any) -> None:
     scan, in_force, lake = small
-    found = infer_recipes(scan, in_force, spark=spark)
+    found = infer_recipes(Workspace(in_force, spark=spark), scan)
     assert found["all.parquet", "copy.parquet"] == Recipe(
         projection([Column(("id",), "int16"), Column(("x",), "float64")]),
         order=(),  # its rows stand as the parent has them
@@ -96,12 +98,12 @@ def test_types_are_cast_back_and_copies_kept(spark: Any, small: Any) -> None:
 def test_only_the_smallest_parents_are_tried_unless_an_edge_is_named(spark: Any, small: Any) -> None:
     scan, _, _ = small
     in_force = load_settings({"state": small[1].state, "recipe_parents": 1}, environment={})
-    found = infer_recipes(scan, in_force, spark=spark)
+    found = infer_recipes(Workspace(in_force, spark=spark), scan)
     tried = [pair for pair, answer in found.items() if pair[1] == "some.parquet" and isinstance(answer, Recipe)]
     assert len(tried) == 1
     (left,) = [pair for pair, answer in found.items() if pair[1] == "some.parquet" and isinstance(answer, NoRecipe)]
     assert "not tried" in found[left].because  # type: ignore[union-attr]
-    named = infer_recipes(scan, in_force, spark=spark, only=[left, ("some.parquet", "all.parquet")])
+    named = infer_recipes(Workspace(in_force, spark=spark), scan, only=[left, ("some.parquet", "all.parquet")])
     assert isinstance(named[left], Recipe)
     assert "not contained" in named["some.parquet", "all.parquet"].because  # type: ignore[union-attr]
 
@@ -109,7 +111,7 @@ def test_only_the_smallest_parents_are_tried_unless_an_edge_is_named(spark: Any,
 def test_a_child_too_large_to_search_gets_its_box_if_that_is_all_it_takes(spark: Any, small: Any) -> None:
     scan, _, lake = small
     in_force = load_settings({"state": small[1].state, "recipe_rows": 10}, environment={})
-    found = infer_recipes(scan, in_force, spark=spark, only=[("all.parquet", "some.parquet")])
+    found = infer_recipes(Workspace(in_force, spark=spark), scan, only=[("all.parquet", "some.parquet")])
     recipe = found["all.parquet", "some.parquet"]
     assert isinstance(recipe, Recipe) and recipe.kind == "predicate"
     assert_rebuilds(scan, lake, ("all.parquet", "some.parquet"), recipe)
@@ -118,13 +120,13 @@ def test_a_child_too_large_to_search_gets_its_box_if_that_is_all_it_takes(spark:
 def test_a_wrong_recipe_is_counted_not_believed(spark: Any, small: Any) -> None:
     scan, in_force, _ = small
     columns = projection(scan.profiles[scan.number_of["some.parquet"]].schema)
-    asked = {"parent": "all.parquet", "child": "some.parquet", "spark": spark}
+    asked = {"parent": "all.parquet", "child": "some.parquet"}
     wrong = Recipe(columns, Compare(("id",), "<", Literal("int", 120)))
-    difference = try_recipe(scan, wrong, in_force, examples=3, **asked)
+    difference = try_recipe(Workspace(in_force, spark=spark), scan, wrong, examples=3, **asked)
     assert (difference.rows, difference.too_many, difference.too_few) == (120, 100, 30) and not difference.same
     assert len(difference.example_too_many) == 3 and {"id": "0.00"} in difference.example_too_many
     narrow = Recipe(projection([Column(("id",), "int8")]))
-    assert "cannot be cast" in try_recipe(scan, narrow, in_force, **asked).wrong
+    assert "cannot be cast" in try_recipe(Workspace(in_force, spark=spark), scan, narrow, **asked).wrong
 
 
 def test_a_table_that_changed_since_the_scan_is_refused(spark: Any, tmp_path: Path) -> None:
@@ -133,4 +135,4 @@ def test_a_table_that_changed_since_the_scan_is_refused(spark: Any, tmp_path: Pa
     scan, in_force = scanned(spark, tmp_path)
     write(tmp_path / "lakes" / "a.parquet", x=[1, 2, 3, 4])
     with pytest.raises(UserError, match=r"a\.parquet has changed since the scan"):
-        infer_recipes(scan, in_force, spark=spark)
+        infer_recipes(Workspace(in_force, spark=spark), scan)

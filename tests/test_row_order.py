@@ -16,9 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app import deleting
-from r2d2.app.api import scan_lake
-from r2d2.app.recipe_book import give, recipes_for
+from r2d2.app.apply import apply_plan
+from r2d2.app.drill import drill_tables
+from r2d2.app.known_recipes import recipes_for
+from r2d2.app.plan import make_plan
+from r2d2.app.purge import purge_tables
+from r2d2.app.recipes import give
+from r2d2.app.restore import restore_tables
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.model.proposal import Deletion
 from r2d2.model.recipe import Recipe, SortKey
 from r2d2.model.scan import Scan
@@ -128,10 +134,10 @@ def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     root = folder / "lake"
     build(root)
     settings = Settings(state=str(folder / "state"), accesses_per_week=0, min_age=0, quiet_period=0, retention=0)
-    scan = scan_lake([str(root)], settings, spark=spark)
-    planned, draft = deleting.make_plan(settings, out=str(folder / "plan.json"), spark=spark)
+    scan = scan_lake(Workspace(settings, spark=spark), [str(root)])
+    planned, draft = make_plan(Workspace(settings, spark=spark), out=str(folder / "plan.json"))
     assert draft is not None and draft.plan is not None and not draft.left_out
-    recipes = recipes_for(scan, settings, spark=spark).recipes
+    recipes = recipes_for(Workspace(settings, spark=spark), scan).recipes
     lines = {line.table.split("/")[0]: line for line in planned.proposal.deletions}
     assert set(lines) == {path.name for path in root.iterdir()}
     found = Lake(settings, root, {}, lines, {}, {})
@@ -139,14 +145,14 @@ def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Lake:
         case = scan.tables[child].name.split("/")[0]
         assert isinstance(recipe, Recipe) and scan.tables[parent].name.startswith(case)
         found.orders[case], found.before[case] = recipe, found.rows(case)
-    _, done = deleting.apply_plan(
-        draft.plan, settings, approval=Approval("Ann", typed=len(draft.plan.entries)), spark=spark
+    _, done = apply_plan(
+        Workspace(settings, spark=spark), draft.plan, approval=Approval("Ann", typed=len(draft.plan.entries))
     )
     assert all(one.is_deleted for one in done), done
-    assert all(one.is_exact for one in deleting.drill_tables(str(root), settings, [], spark=spark)[1])
-    deleting.purge_tables(str(root), settings)
+    assert all(one.is_exact for one in drill_tables(Workspace(settings, lake=str(root), spark=spark), [])[1])
+    purge_tables(Workspace(settings, lake=str(root)))
     names = [entry.child.name for entry in draft.plan.entries]
-    _, restored = deleting.restore_tables(str(root), settings, names, spark=spark)
+    _, restored = restore_tables(Workspace(settings, lake=str(root), spark=spark), names)
     found.restored_by = {one.table.split("/")[0]: one.by for one in restored}
     return found
 
@@ -210,16 +216,16 @@ def pair(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Scan, Se
     write(folder / "lake" / "parent.parquet", "t", rows, "kvx")
     write(folder / "lake" / "child.parquet", "t", by_k(rows), "kv")
     settings = Settings(state=str(folder / "state"))
-    return scan_lake([str(folder / "lake")], settings, spark=spark), settings
+    return scan_lake(Workspace(settings, spark=spark), [str(folder / "lake")]), settings
 
 
 def test_an_order_that_a_person_gives_is_kept_only_if_the_child_has_it(spark: Any, pair: Any) -> None:
     _, settings = pair
     select = "SELECT t_k, t_v FROM parent"
-    asked = {"parent": "parent.parquet", "child": "child.parquet", "spark": spark}
-    recipe, found = give(settings, f"{select} ORDER BY t_v", **asked)
+    asked = {"parent": "parent.parquet", "child": "child.parquet"}
+    recipe, found = give(Workspace(settings, spark=spark), f"{select} ORDER BY t_v", **asked)
     assert not found.same and found.wrong == "the child is not sorted by t_v"
-    recipe, found = give(settings, f"{select} ORDER BY t_k NULLS LAST", **asked)
+    recipe, found = give(Workspace(settings, spark=spark), f"{select} ORDER BY t_k NULLS LAST", **asked)
     assert found.same and recipe.order == (SortKey(("t_k",), nulls_first=False),)
-    recipe, found = give(settings, select, **asked)
+    recipe, found = give(Workspace(settings, spark=spark), select, **asked)
     assert found.same and recipe.order == (SortKey(("t_k",)),)

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.api import silent
-from r2d2.app.updating import update
 from r2d2.formats.parquet import read as slicing
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
+from r2d2.pipeline import silent, update
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, explain
 from r2d2.settings import Settings

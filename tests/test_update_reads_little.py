@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.api import silent
-from r2d2.app.updating import Update, as_scanned, update
+from r2d2.app.update import as_scanned
 from r2d2.engine.rows.cache import block_name, is_that_file, mark_of
 from r2d2.errors import UserError
+from r2d2.flows.update import Update
 from r2d2.model.scan import Scan
 from r2d2.model.scan_settings import ScanSettings
 from r2d2.model.table import Absent, DataFile
+from r2d2.pipeline import silent, update
 from r2d2.report.edges import EdgeRow, standing_edges
 from r2d2.settings import Settings
 from r2d2.state import hashes

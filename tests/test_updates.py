@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.api import silent
-from r2d2.app.updating import Update, update
 from r2d2.engine.rows.cache import mark_of
+from r2d2.flows.update import Update
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
+from r2d2.pipeline import silent, update
 from r2d2.settings import Settings
 from r2d2.state import hashes
 from r2d2.state.hashes import KeptHashes

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from r2d2.app.api import silent
-from r2d2.app.finding import hold_against
-from r2d2.app.planning import plan_lake
-from r2d2.app.updating import as_scanned, update
+from r2d2.app.find import hold_against
+from r2d2.app.proposal import plan_lake
+from r2d2.app.update import as_scanned
 from r2d2.errors import UserError
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import Table
+from r2d2.pipeline import silent, update
 from r2d2.settings import Settings
 from r2d2.steps.settle_tables import fit_one_table
 from tests.support.in_process import Reader

@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from r2d2.app.api import Lake, open_state, scan, update
-    from r2d2.app.finding import find
+    from r2d2.app.lake import Lake, find, open_state, scan, update
 
 __version__ = "0.1.0"
 __all__ = ["Lake", "__version__", "find", "open_state", "scan", "update"]
@@ -24,12 +23,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "find":
-        from r2d2.app.finding import find
-
-        return find
     if name in __all__:
-        from r2d2.app import api
+        from r2d2.app import lake
 
-        return getattr(api, name)
+        return getattr(lake, name)
     raise AttributeError(f"module 'r2d2' has no attribute {name!r}")

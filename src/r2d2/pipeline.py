@@ -1,250 +1,159 @@
-"""Start reading here: the steps, in order, and `run`, which takes a lake through them.
+"""Start reading here: SCAN, PLAN and UPDATE, each an ordered tuple of steps, and the functions that run them.
 
 A step takes what is known so far and returns it with more known or fewer edges; every edge it drops keeps its
-reason. What touches files or Spark comes in as `Tools`, so that the steps themselves only decide.
+reason. What touches files or Spark comes in as tools, so that the steps themselves only decide. `r2d2.flows` feeds the
+steps, `r2d2.steps` decides.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from types import MappingProxyType
 
-from r2d2.model.containment import Missing
-from r2d2.model.counted import counted
-from r2d2.model.progress import Reading
-from r2d2.model.scan import FunnelLine, Scan
-from r2d2.model.schema import Token
-from r2d2.model.table import Discovery, Problem, Profiled, Table
+from r2d2.flows import plan as planning
+from r2d2.flows import scan as scanning
+from r2d2.flows import update as updating
+from r2d2.flows.plan import Planning, PlanStep, PlanTools
+from r2d2.flows.step import Step, step_named, steps_before, steps_from
+from r2d2.flows.tools import Content, Meter, Progress, Tools, silent
+from r2d2.flows.update import Update, UpdateStep, Updating
+from r2d2.model.scan import Scan
+from r2d2.model.table import Absent
 from r2d2.settings import Settings
-from r2d2.steps.build_schema_graph import build_schema_graph
-from r2d2.steps.prune_by_content import Content as Sampling
-from r2d2.steps.prune_by_content import prune_by_content, rows_to_sample
-from r2d2.steps.prune_by_minmax import prune_by_minmax
-from r2d2.steps.settle_tables import Known, settle_tables
-from r2d2.steps.verify_containment import Content as Comparing
-from r2d2.steps.verify_containment import Pair, drop_unreadable, verify_containment
 
+__all__ = [
+    "PLAN",
+    "SCAN",
+    "UPDATE",
+    "Content",
+    "Meter",
+    "Progress",
+    "Step",
+    "Tools",
+    "plan",
+    "run",
+    "silent",
+    "steps_for",
+    "update",
+    "words_of",
+]
 
-class Progress(Protocol):
-    """Told how far a step is; the CLI draws it, tests collect it."""
+SCAN = (
+    Step("discover", "looking for tables", "found", scanning.discover),
+    Step("profile", "reading their metadata", "with readable metadata", scanning.profile),
+    Step(
+        "build_schema_graph",
+        "comparing schemas",
+        "where one schema holds the other",
+        scanning.build_schema_graph,
+    ),
+    Step(
+        "prune_by_minmax",
+        "comparing ranges and nulls",
+        "not ruled out by ranges, nulls or counts",
+        scanning.prune_by_minmax,
+    ),
+    Step(
+        "prune_by_content",
+        "looking for sampled rows",
+        "not ruled out by sampled rows",
+        scanning.prune_by_content,
+    ),
+    Step("verify_containment", "comparing every row", "proven, row by row", scanning.verify_containment),
+)
 
-    def __call__(self, step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
-        """*done* of *total* (None: not known yet), counted in *unit*; *detail* says what else is known."""
-
-
-def silent(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
-    """Progress callback that does nothing."""
-
-
-class Content(Sampling, Comparing, Protocol):
-    """Whoever can read the tables' rows."""
-
-    bytes_read: int  # so far
-    kept_bytes_read: int  # of hashes that were kept from earlier runs
-
-    def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
-        """Read some columns of some files of each table, to see that they can be read."""
-
-    def problems(self) -> Sequence[Problem]:
-        """The tables that could not be read so far."""
-
-
-class Discover(Protocol):
-    """Function that lists the tables of a lake."""
-
-    def __call__(
-        self, roots: Sequence[str], settings: Settings, progress: Progress, *, apart: Collection[str] = ()
-    ) -> Discovery:
-        """The tables below some folders. *apart*: folders, by path, whose files are known not to fit one another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What the pipeline needs of the world."""
-
-    discover: Discover
-    profile: Callable[[Sequence[Table], Settings, Progress], Profiled]
-    content: Callable[[Scan, Settings, Callable[[Reading], None]], Content]
-
-
-def _discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """Which tables are there?"""
-    listed_ns = time.time_ns()
-    return listed(scan, tools.discover(scan.roots, settings, progress), listed_ns)
-
-
-def listed(scan: Scan, found: Discovery, listed_ns: int) -> Scan:
-    """The scan with what was found in the lake, which was listed at this time."""
-    return replace(
-        scan,
-        roots=found.roots,
-        tables=found.tables,
-        problems=found.problems,
-        overlaps=found.overlaps,
-        listed_ns=listed_ns,
-    )
-
-
-def _profile(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """What does their metadata say?"""
-    return profile_knowing(lambda tables: {}, scan, tools, settings, progress)
-
-
-def profile_knowing(known: Known, scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """The step where some tables and their profiles may be *known*. Schemas may make several tables of one."""
-    found, profiled = settle_tables(
-        Discovery(scan.roots, scan.tables, scan.problems, scan.overlaps),
-        profile=lambda tables: tools.profile(tables, settings, progress),
-        discover_again=lambda apart: tools.discover(scan.roots, settings, progress, apart=apart),
-        known=known,
-    )
-    return replace(
-        listed(scan, found, scan.listed_ns),
-        tables=tuple(profiled.tables),
-        profiles=tuple(profiled.profiles),
-        problems=(*found.problems, *profiled.problems),
-    )
-
-
-def _build_schema_graph(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """Whose columns hold whose?"""
-    return replace(scan, schema_graph=build_schema_graph(scan.profiles, scan.containment))
-
-
-def _prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """Which of these pairs do ranges, nulls and counts rule out?"""
-    assert scan.schema_graph is not None
-    pruned = prune_by_minmax(
-        scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, containment=scan.containment
-    )
-    return replace(scan, graph=pruned)
-
-
-def _prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """In which pairs is a sampled row of the child not in the parent?"""
-    assert scan.graph is not None
-    content = tools.content(scan, settings, Meter("prune_by_content", progress).read)
-    pruned = prune_by_content(
-        scan.graph,
-        profiles=scan.profiles,
-        width=settings.columns,
-        rows=sampled_rows(settings),
-        guaranteed=scan.samples_guarantee,
-        content=content,
-        containment=scan.containment,
-        small_too=not settings.verify,
-        ranked=scan.ranked_profiles,
-    )
-    return noted(replace(scan, graph=pruned), content)
-
-
-def sampled_rows(settings: Settings) -> int:
-    """How many rows of each child are sampled."""
-    if settings.epsilon > 0:
-        return rows_to_sample(missing_share=settings.epsilon, risk=settings.delta)
-    return settings.rows
-
-
-def _verify_containment(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """Which of what is left holds, row by row?"""
-    return verify_knowing({}, scan, tools, settings, progress)
-
-
-def verify_knowing(
-    known: Mapping[Pair, Missing], scan: Scan, tools: Tools, settings: Settings, progress: Progress
-) -> Scan:
-    """The step where some edges outside the scan's graph are proven already."""
-    assert scan.graph is not None
-    meter = Meter("verify_containment", progress)
-    content = tools.content(scan, settings, meter.read)
-    verified = verify_containment(
-        scan.graph,
-        profiles=scan.profiles,
-        content=content,
-        containment=scan.containment,
-        known=known,
-        settled=meter.settle,
-    )
-    done = noted(replace(scan, graph=verified), content)
-    unreadable = {problem.where for problem in done.problems if problem.needs_a_look}
-    return replace(done, graph=drop_unreadable(verified, unreadable))
-
-
-class Meter:
-    """Puts together what is known of how far a step is that reads rows."""
-
-    def __init__(self, step: str, progress: Progress) -> None:
-        self._step = step
-        self._progress = progress
-        self._edges = ""
-
-    def settle(self, edges: int, total: int) -> None:
-        """So many edges are decided."""
-        self._edges = f", {edges:,} of {counted(total, 'edges')} decided"
-
-    def read(self, reading: Reading) -> None:
-        """So much has been read by the job that runs."""
-        detail = f"{reading.files:,} of {counted(reading.all_files, 'files')}{self._edges}"
-        self._progress(self._step, reading.bytes, reading.all_bytes, unit="bytes", detail=detail)
-
-
-def noted(scan: Scan, content: Content) -> Scan:
-    """With the problems that reading the content has met; each table once."""
-    known = {problem.where for problem in scan.problems if problem.needs_a_look}
-    return replace(
-        scan,
-        problems=(*scan.problems, *(p for p in content.problems() if p.where not in known)),
-        bytes_read=scan.bytes_read + content.bytes_read,
-        kept_bytes_read=scan.kept_bytes_read + content.kept_bytes_read,
-    )
-
-
-class Step(NamedTuple):
-    """A name for people, and what it does."""
-
-    name: str
-    run: Callable[[Scan, Tools, Settings, Progress], Scan]
-
-
-STEPS = (
-    Step("discover", _discover),
-    Step("profile", _profile),
-    Step("build_schema_graph", _build_schema_graph),
-    Step("prune_by_minmax", _prune_by_minmax),
-    Step("prune_by_content", _prune_by_content),
-    Step("verify_containment", _verify_containment),
+# A person reviews what PLAN proposes; `r2d2 apply`, `drill`, `purge` and `restore` follow.
+PLAN: tuple[PlanStep, ...] = (
+    Step("mark_deleted", "", "that are there", planning.mark_deleted),
+    Step("infer_recipes", "looking for recipes", "with a recipe, or why there is none", planning.infer_recipes),
+    Step("protect_tables", "", "that may go", planning.protect_tables),
+    Step("price_edges", "", "with a price", planning.price_edges),
+    Step("choose_deletions", "", "that are best deleted", planning.choose_deletions),
+    Step("propose", "", "proposed, with what each saves", planning.propose),
 )
 
 
-def steps_for(settings: Settings) -> tuple[Step, ...]:
-    """The steps of a run: all, or without verification those of the paper."""
-    return STEPS if settings.verify else STEPS[:-1]
+def _again(name: str, run: Callable[[Updating, Tools, Settings, Progress], Updating]) -> UpdateStep:
+    """A step of a scan, in the words that it has there, on what changed."""
+    known = step_named(SCAN, name)
+    return Step(name, known.doing, known.leaves, run)
+
+
+UPDATE: tuple[UpdateStep, ...] = (
+    _again("discover", updating.discover),
+    _again("profile", updating.profile),
+    Step("mark_deleted", "", "with the deleted ones that can be rebuilt", updating.mark_deleted),
+    Step("find_changes", "", "that changed", updating.find_changes),
+    Step("update_graph", "", "that stand now", updating.update_graph),
+    _again("build_schema_graph", updating.build_schema_graph),
+    _again("prune_by_minmax", updating.prune_changed),
+    Step("leave_out_known", "", "whose rows have to be compared", updating.leave_out_known),
+    Step("read_new_files", "", "whose new files can be read", updating.read_new_files),
+    _again("prune_by_content", updating.prune_by_content),
+    _again("verify_containment", updating.verify_containment),
+    Step("put_together", "", "that stand now", updating.put_together),
+)
+
+
+def steps_for(settings: Settings) -> tuple[Step[Scan, Tools], ...]:
+    """The steps of a scan: all, or without verification those of the paper."""
+    return SCAN if settings.verify else steps_before(SCAN, "verify_containment")
+
+
+def words_of(name: str) -> Step[Scan, Tools] | PlanStep | UpdateStep | None:
+    """The step of that name in any flow, for the words that people see; None if there is none."""
+    return next((step for flow in (SCAN, PLAN, UPDATE) for step in flow if step.name == name), None)
 
 
 def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Progress) -> Scan:
-    """Take the lake under *roots* through every step."""
+    """Take the lake under *roots* through every step of a scan."""
     scan = Scan(roots=tuple(roots), settings=settings.scan, in_force=asdict(settings))
     for step in steps_for(settings):
-        scan = take(step, scan, tools, settings, progress)
+        scan = scanning.take(step, scan, tools, settings, progress)
     return scan
 
 
-def take(step: Step, scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
-    """One step, with its line in the funnel."""
-    progress(step.name, 0, None)
-    started = time.perf_counter()
-    scan = step.run(scan, tools, settings, progress)
-    line = _funnel_line(step.name, scan, time.perf_counter() - started)
-    progress(step.name, line.left, line.left)
-    return replace(scan, funnel=(*scan.funnel, line))
+def plan(
+    known: Planning,
+    *,
+    settings: Settings,
+    tools: PlanTools,
+    announce: Callable[[str], None] = lambda doing: None,
+    first: str = "mark_deleted",
+) -> Planning:
+    """Take a scan through the steps of a plan, from the step named *first* on."""
+    for step in steps_from(PLAN, first):
+        if step.doing:
+            announce(step.doing)
+        known = step.run(known, tools, settings, silent)
+    return known
 
 
-def _funnel_line(step: str, scan: Scan, seconds: float) -> FunnelLine:
-    """What is left after a step: tables at first, then edges."""
-    if scan.graph is not None:
-        return FunnelLine(step, len(scan.graph), "edges", seconds, scan.graph.dropped)
-    if scan.schema_graph is not None:
-        return FunnelLine(step, scan.schema_graph.edge_count, "edges", seconds)
-    return FunnelLine(step, len(scan.tables), "tables", seconds)
+def update(
+    old: Scan,
+    *,
+    settings: Settings,
+    tools: Tools,
+    progress: Progress,
+    rebuildable: Mapping[str, Absent] = MappingProxyType({}),
+) -> Update:
+    """Bring the last scan up to date. `tools.profile` is given only the tables that changed.
+
+    *rebuildable* are tables that were deleted and can be rebuilt: they stay in the graph as they were, with the
+    edges that the changes of others leave true. Their rows are not there to be asked.
+    """
+    scan = Scan(roots=old.roots, settings=settings.scan, in_force=asdict(settings))
+    known = Updating(old, scan, rebuildable)
+    for step in steps_before(UPDATE, "find_changes"):
+        known = updating.take(step, known, tools, settings, progress)
+    while True:
+        done = known
+        for step in steps_from(UPDATE, "find_changes"):
+            if step.name != "verify_containment" or settings.verify:
+                done = updating.take(step, done, tools, settings, progress)
+        # A table that turns out to be unreadable has no edges, old or new: what was taken over of it goes as well.
+        broken = {} if done.is_done else done.newly_broken
+        if not broken:
+            return done.result
+        known = replace(known, broken={**known.broken, **broken})

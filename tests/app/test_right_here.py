@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from r2d2.app import right_here
-from r2d2.app.api import scan_lake, update_lake
-from r2d2.app.finding import find_in_lake
+from r2d2.app.find import find_in_lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.update import update_lake
+from r2d2.app.workspace import Workspace
 from r2d2.lake import fresh_python
 from r2d2.model.scan import Scan
 from r2d2.settings import Settings
@@ -44,20 +46,20 @@ def changed(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Changed:
         lakes.append(ChangingLake(folder / "lake" / f"s{seed}", random.Random(seed), seed=seed))
     write(folder / "lake" / "numbers" / "part-0.parquet", n=list(range(100)))
     old(folder / "lake" / "numbers")
-    scan_lake([str(folder / "lake")], Settings(state=str(folder / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(folder / "state")), spark=spark), [str(folder / "lake")])
     for one in lakes:
         for _ in range(3):
             one.change()
     write(folder / "lake" / "few" / "part-0.parquet", n=[5, 7])
     old(folder / "lake" / "few")
-    fresh = scan_lake([str(folder / "lake")], Settings(state=str(folder / "fresh")), spark=spark)
+    fresh = scan_lake(Workspace(Settings(state=str(folder / "fresh")), spark=spark), [str(folder / "lake")])
     return Changed(folder / "state", fresh)
 
 
 def update(changed: Changed, state: Path) -> float:
     """Update a copy of the state without a session at hand: it says what Spark says. How long Spark took to start."""
     shutil.copytree(changed.state, state)
-    done = update_lake(Settings(state=str(state))).scan
+    done = update_lake(Workspace(Settings(state=str(state)))).scan
     assert_same(replace(changed.fresh, settings=done.settings), done)
     assert_founded(done)
     stored = StateStore(state).load()
@@ -69,7 +71,7 @@ def update(changed: Changed, state: Path) -> float:
 
 def test_a_little_update_and_a_finding_need_no_spark_and_say_what_spark_says(changed: Changed, tmp_path: Path) -> None:
     assert update(changed, tmp_path / "state") == 0
-    found = find_in_lake(write(tmp_path / "mine.parquet", n=[7]), Settings(state=str(tmp_path / "state")))
+    found = find_in_lake(Workspace(Settings(state=str(tmp_path / "state"))), write(tmp_path / "mine.parquet", n=[7]))
     assert {one.table for one in found.contained_in} == {"numbers", "few"} and found.session_seconds == 0
 
 

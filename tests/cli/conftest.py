@@ -91,10 +91,11 @@ class Scanned:
 
 @pytest.fixture(scope="session")
 def scanned(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
-    from r2d2.app.api import scan_lake
+    from r2d2.app.scan import scan_lake
+    from r2d2.app.workspace import Workspace
     from r2d2.settings import Settings
 
     folder = tmp_path_factory.mktemp("cli")
     write_lake(folder / "lake")
-    scan_lake([str(folder / "lake")], Settings(state=str(folder / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(folder / "state")), spark=spark), [str(folder / "lake")])
     return Scanned(folder / "lake", folder / "state")

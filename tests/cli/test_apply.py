@@ -148,10 +148,11 @@ def lake(spark: Any, tmp_path: Path) -> Lake:
 
 
 def scanned(spark: Any, folder: Path, **how: Any) -> Lake:
-    from r2d2.app.api import scan_lake
+    from r2d2.app.scan import scan_lake
+    from r2d2.app.workspace import Workspace
     from r2d2.settings import Settings
 
-    scan_lake([str(folder / "lake")], Settings(state=str(folder / "state")), spark=spark, **how)
+    scan_lake(Workspace(Settings(state=str(folder / "state")), spark=spark), [str(folder / "lake")], **how)
     return Lake(folder / "lake", folder / "state")
 
 
@@ -401,10 +402,11 @@ def test_a_lake_on_an_object_store_is_refused_by_name(r2d2: Command) -> None:
 
 def test_wrong_edges_of_a_weak_hash_reach_apply_and_not_one_is_committed(spark: Any, tmp_path: Path) -> None:
     """With 8 bits of hash nearly everything looks contained; the comparison by values stands behind it."""
-    from r2d2.app.api import scan_lake
-    from r2d2.app.deleting import apply_plan
-    from r2d2.app.plan_file import draft_plan
-    from r2d2.app.planning import plan_lake
+    from r2d2.app.apply import apply_plan
+    from r2d2.app.draft_plan import draft_plan
+    from r2d2.app.proposal import plan_lake
+    from r2d2.app.scan import scan_lake
+    from r2d2.app.workspace import Workspace
     from r2d2.engine.second_reader.rebuilder import SparkRebuilder
     from r2d2.model.recipe import Recipe, projection
     from r2d2.safety.apply import Approval
@@ -419,7 +421,7 @@ def test_wrong_edges_of_a_weak_hash_reach_apply_and_not_one_is_committed(spark: 
         b[number] += 7 * rows if number else 0
         put(pa.table({"a": list(range(rows)), "b": b}), lake / f"child{number}.parquet")
     settings = Settings(state=str(tmp_path / "state"), accesses_per_week=0, min_age=0, quiet_period=0, rows=1)
-    scan = scan_lake([str(lake)], settings, spark=spark, hash_bits=8)
+    scan = scan_lake(Workspace(settings, spark=spark), [str(lake)], hash_bits=8)
     assert scan.graph is not None
     recipes = {
         (scan.number_of[parent], scan.number_of[child]): Recipe(projection(scan.profiles[scan.number_of[child]].schema))
@@ -429,13 +431,13 @@ def test_wrong_edges_of_a_weak_hash_reach_apply_and_not_one_is_committed(spark: 
     before = {path.name: rows_of(path) for path in lake.iterdir()}
     with posix_files(str(lake)) as files:
         draft = draft_plan(
-            scan, recipes, planned, files=files, rebuilder=SparkRebuilder(lambda: spark), told=lambda *_: None
+            scan, recipes, planned, files=files, rebuilder=SparkRebuilder(lambda: spark), stages=lambda *_: None
         )
     assert draft.plan is not None
     chosen = {entry.child.name: entry.parents[0].name for entry in draft.plan.entries}
     wrong = {child for child, parent in chosen.items() if before[child] != before[parent]}
     assert len(wrong) >= 3  # the weak hash let them through, up to here
-    _, done = apply_plan(draft.plan, settings, approval=Approval("Ann", typed=len(chosen)), spark=spark)
+    _, done = apply_plan(Workspace(settings, spark=spark), draft.plan, approval=Approval("Ann", typed=len(chosen)))
     for one in done:
         assert one.is_deleted == (one.table not in wrong), one
         assert one.is_deleted or "that it lacks, and lacks" in one.because

@@ -59,14 +59,17 @@ def edges(r2d2: Command, lake: Lake) -> dict[tuple[str, str], dict[str, Any]]:
 
 def assert_a_scan_says_the_same(lake: Lake, spark: Any) -> None:
     """Of the tables that are there."""
-    from r2d2.app.api import scan_lake
+    from r2d2.app.scan import scan_lake
+    from r2d2.app.workspace import Workspace
     from r2d2.settings import Settings
     from r2d2.steps.leave_out_absent import leave_out_absent
 
     fresh = lake.state.parent / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
     updated = package.open_state(lake.state).scan
-    assert_same(scan_lake([str(lake.path)], Settings(state=str(fresh)), spark=spark), leave_out_absent(updated))
+    assert_same(
+        scan_lake(Workspace(Settings(state=str(fresh)), spark=spark), [str(lake.path)]), leave_out_absent(updated)
+    )
     assert_founded(updated)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from r2d2.app.api import scan_lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.cli.output import printable
 from r2d2.report.explain import explain as explain_pair
 from r2d2.settings import Settings
@@ -123,7 +124,7 @@ def test_a_table_and_itself_are_no_pair(r2d2: Command, scanned: Scanned) -> None
 def test_a_pair_is_explained_where_no_edge_stands(spark: Any, tmp_path: Path) -> None:
     write(tmp_path / "lake" / "a.parquet", x=[1, 3])
     write(tmp_path / "lake" / "b.parquet", x=[2])
-    scan = scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=spark)
+    scan = scan_lake(Workspace(Settings(state=str(tmp_path / "state")), spark=spark), [str(tmp_path / "lake")])
     assert scan.graph is not None and len(scan.graph) == 0
     answer = explain_pair(scan, parent="a.parquet", child="b.parquet")
     assert answer.trail[-1].check == "verify_containment" and answer.because.startswith("1 of the child's 1 row is")
@@ -153,7 +154,7 @@ def test_a_path_that_is_no_table_is_told(r2d2: Command, scanned: Scanned, spelle
 def test_a_table_that_was_left_out_is_told_by_its_path(r2d2: Command, spark: Any, tmp_path: Path) -> None:
     write(tmp_path / "lake" / "good.parquet", id=[1])
     (tmp_path / "lake" / "cut.parquet").write_bytes(b"PAR1cut")
-    scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(tmp_path / "state")), spark=spark), [str(tmp_path / "lake")])
     done = r2d2("explain", "--state", tmp_path / "state", tmp_path / "lake" / "cut.parquet", "good.parquet")
     assert done.code == 2 and "table cut.parquet was left out" in done.err
 

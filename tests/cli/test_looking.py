@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from r2d2.app import deleting
 from r2d2.cli.show_delete import show_restored
 from r2d2.safety.apply import Approval, apply
 from r2d2.safety.drill import drill
@@ -139,7 +138,7 @@ def test_a_plan_that_could_not_be_written_is_refused_before_it_is_made(
 ) -> None:
     nowhere = r2d2("plan", "--state", tmp_path / "state", "--out", tmp_path / "nodir" / "p.json")
     assert nowhere.code == 2 and f"there is no folder {tmp_path / 'nodir'}" in nowhere.err
-    monkeypatch.setattr(deleting.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     forbidden = r2d2("plan", "--state", tmp_path / "state", "--out", tmp_path / "p.json")
     assert forbidden.code == 2 and f"nothing may be written to {tmp_path}" in forbidden.err
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from r2d2.app.api import scan_lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.cli.show import show_scan
 from r2d2.model.table import Problem
-from r2d2.pipeline import STEPS
+from r2d2.pipeline import SCAN
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from tests.cli.conftest import Command, Done, Scanned, write
@@ -250,8 +251,8 @@ def test_json_has_exactly_these_keys(r2d2: Command, scanned: Scanned) -> None:
     assert (done.code, done.err) == (0, "")
     found = json.loads(done.out)
     assert list(found) == SCAN_KEYS
-    assert [list(line) for line in found["funnel"]] == [["step", "left", "unit", "seconds", "dropped"]] * len(STEPS)
-    assert [line["step"] for line in found["funnel"]] == [step.name for step in STEPS]
+    assert [list(line) for line in found["funnel"]] == [["step", "left", "unit", "seconds", "dropped"]] * len(SCAN)
+    assert [line["step"] for line in found["funnel"]] == [step.name for step in SCAN]
     assert list(found["schema_operations"]) == ["tables", "families", "centers", "brute_force", "clusters", "index"]
     assert all(list(problem) == ["where", "because", "hint", "kind"] for problem in found["problems"])
     assert found["state"] == str(scanned.state) and found["roots"] == [str(scanned.lake)]
@@ -268,7 +269,7 @@ def quick(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
     folder = tmp_path_factory.mktemp("quick")
     write(folder / "lake" / "a.parquet", x=[1])
     write(folder / "lake" / "b.parquet", y=[1])
-    scan_lake([str(folder / "lake")], Settings(state=str(folder / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(folder / "state")), spark=spark), [str(folder / "lake")])
     return Scanned(folder / "lake", folder / "state")
 
 
@@ -276,7 +277,7 @@ def test_the_result_is_on_stdout_and_the_progress_on_stderr(r2d2: Command, quick
     done = r2d2("scan", quick.lake, "--state", quick.state)
     assert done.code == 0
     steps = done.err.splitlines()
-    assert [int(PROGRESS.match(line)[1]) for line in steps] == list(range(1, len(STEPS) + 1))  # type: ignore[index]
+    assert [int(PROGRESS.match(line)[1]) for line in steps] == list(range(1, len(SCAN) + 1))  # type: ignore[index]
     assert "Funnel" in done.out and "r2d2 edges" in done.out and "r2d2: " not in done.out
     quiet = r2d2("scan", quick.lake, "--state", quick.state, "--quiet")
     assert (quiet.code, quiet.err) == (0, "") and "Funnel" in quiet.out

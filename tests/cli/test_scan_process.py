@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from r2d2.pipeline import STEPS
+from r2d2.pipeline import SCAN
 from tests.cli.conftest import Command, write
 from tests.lake.killer import write_killer
 from tests.state.scans import everything_in, plain_scan, save
@@ -97,7 +97,7 @@ def test_a_whole_scan_prints_its_result_and_nothing_else(tmp_path: Path) -> None
     err = (tmp_path / "err").read_text().splitlines()
     assert all(line.startswith("r2d2: step ") for line in err)
     said = dict.fromkeys(line.partition(",")[0] for line in err)  # a slow step says again that it goes on
-    assert list(said) == [f"r2d2: step {number}" for number in range(1, len(STEPS) + 1)]
+    assert list(said) == [f"r2d2: step {number}" for number in range(1, len(SCAN) + 1)]
     out = (tmp_path / "out").read_text()
     assert out.startswith("2 tables, 5 rows")
     for named in ("cut.parquet", "killer.parquet", "r2d2 edges"):

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from r2d2.app.api import open_state, scan_lake
+from r2d2.app.lake import open_state
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.settings import Settings
 from tests.cli.conftest import Command, Scanned, write, write_lake
 
@@ -21,7 +23,7 @@ def sampled(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
     write_lake(folder / "lake")
     write(folder / "lake" / "odd.parquet", id=[10, 11, 12], name=["name 10", "name 1\x1b[2J", "name 12"])
     settings = Settings(state=str(folder / "state"), verify=False)
-    scan_lake([str(folder / "lake")], settings, spark=spark)
+    scan_lake(Workspace(settings, spark=spark), [str(folder / "lake")])
     return Scanned(folder / "lake", folder / "state")
 
 
@@ -84,7 +86,7 @@ def test_files_that_changed_since_are_not_shown_for_those_of_the_scan(
 ) -> None:
     write(tmp_path / "lake" / "a.parquet", x=[1, 3])
     child = write(tmp_path / "lake" / "b.parquet", x=[2])
-    scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(tmp_path / "state")), spark=spark), [str(tmp_path / "lake")])
     shown = open_state(tmp_path / "state").explain("a.parquet", "b.parquet", show_values=True).missing_row
     assert shown is not None and shown.values == (("x", "2"),)
     os.utime(child, ns=(1, 1))

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from r2d2.app.api import scan_lake, update_lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.update import update_lake
+from r2d2.app.workspace import Workspace
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from tests.cli.conftest import Command, write, write_lake
@@ -37,7 +39,7 @@ def old(lake: Path) -> Path:
 def lake(spark: Any, tmp_path: Path) -> Path:
     """A lake that was scanned into `state` beside it."""
     write_lake(tmp_path / "lake")
-    scan_lake([str(old(tmp_path / "lake"))], Settings(state=str(tmp_path / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(tmp_path / "state")), spark=spark), [str(old(tmp_path / "lake"))])
     return tmp_path / "lake"
 
 
@@ -46,7 +48,7 @@ def steady(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The state of a lake that no test changes."""
     folder = tmp_path_factory.mktemp("steady")
     write_lake(folder / "lake")
-    scan_lake([str(old(folder / "lake"))], Settings(state=str(folder / "state")), spark=spark)
+    scan_lake(Workspace(Settings(state=str(folder / "state")), spark=spark), [str(old(folder / "lake"))])
     return folder / "state"
 
 
@@ -58,13 +60,13 @@ def test_a_dozen_lakes_that_change_at_random_are_what_a_scan_says(spark: Any, tm
         (tmp_path / "lake" / f"s{seed}").mkdir()
         lakes.append(ChangingLake(tmp_path / "lake" / f"s{seed}", random.Random(seed), seed=seed))
     updated, fresh = (Settings(state=str(tmp_path / name)) for name in ("state", "fresh"))
-    scan_lake([str(tmp_path / "lake")], updated, spark=spark)
+    scan_lake(Workspace(updated, spark=spark), [str(tmp_path / "lake")])
     for turn in range(TURNS):
         for one in lakes:
             one.change()
-        result = update_lake(updated, spark=spark)
+        result = update_lake(Workspace(updated, spark=spark))
         shutil.rmtree(tmp_path / "fresh", ignore_errors=True)
-        from_scratch = scan_lake([str(tmp_path / "lake")], fresh, spark=spark)
+        from_scratch = scan_lake(Workspace(fresh, spark=spark), [str(tmp_path / "lake")])
         assert_same(replace(from_scratch, settings=result.scan.settings), result.scan)
         assert_founded(result.scan)
         assert result.kept_edges > 0 and result.asked_pairs > 0, turn
@@ -188,7 +190,7 @@ def test_whatever_ends_an_update_the_graph_before_it_stays(
 ) -> None:
     state, lake = tmp_path / "state", tmp_path / "lake"
     content = write(lake / "one" / "part-0.parquet", id=[1, 2, 3]).read_bytes()
-    scan_lake([str(old(lake))], Settings(state=str(state)), spark=spark)
+    scan_lake(Workspace(Settings(state=str(state)), spark=spark), [str(old(lake))])
     (lake / "two").mkdir()
     for number in range(3000):
         (lake / "two" / f"part-{number}.parquet").write_bytes(content)
@@ -218,14 +220,14 @@ def test_what_has_not_changed_is_taken_from_kept_hashes(
         texts = [f"{random.Random(number).random()} {number}" for number in range(rows)]
         write(lake / f"{name}.parquet", id=texts, name=texts[::-1] if name == "long" else texts)
     write(lake / "wide.parquet", **{f"c{n}": list(range(20_000)) for n in range(8)})  # the bound is a share of the lake
-    scan_lake([str(old(lake))], Settings(state=str(state)), spark=spark)
+    scan_lake(Workspace(Settings(state=str(state)), spark=spark), [str(old(lake))])
     texts = [f"{random.Random(number).random()} {number}" for number in range(102)]
     write(lake / "few.parquet", id=texts, name=texts)
     given = spark if how == "by Spark" else None
-    done = update_lake(Settings(state=str(state)), spark=given).scan
+    done = update_lake(Workspace(Settings(state=str(state)), spark=given)).scan
     assert done.session_seconds == 0
     assert 0 < done.bytes_read <= 3 * (lake / "few.parquet").stat().st_size and done.kept_bytes_read > 0
-    fresh = scan_lake([str(lake)], Settings(state=str(tmp_path / "fresh")), spark=spark)
+    fresh = scan_lake(Workspace(Settings(state=str(tmp_path / "fresh")), spark=spark), [str(lake)])
     assert_same(replace(fresh, settings=done.settings), done)
     old(lake)
     read = {}

@@ -18,7 +18,9 @@ from typing import Any
 import pyspark
 import pytest
 
-from r2d2.app.api import open_state, scan_lake
+from r2d2.app.lake import open_state
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.engine.spark.java import suitable_java
 from r2d2.report.edges import EdgeRow, dropped_edges, standing_edges
 from r2d2.settings import Settings
@@ -44,7 +46,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected(spark: Any, lake: Path) -> list[EdgeRow]:
     """What the embedded Spark finds, held against a count of every row."""
     state = new_state(lake.parent / "local")
-    found = edges_of(scan_lake([str(lake)], Settings(state=str(state)), spark=spark))
+    found = edges_of(scan_lake(Workspace(Settings(state=str(state)), spark=spark), [str(lake)]))
     truth = {(edge.parent, edge.child): edge for edge in lake_truth(lake, all_pairs=True)}
     contained = {pair for pair, edge in truth.items() if edge.contained}
     assert {(row.parent, row.child) for row in found if row.verdict == "PROVEN"} == contained
@@ -69,7 +71,7 @@ def edges_of(scan: Any) -> list[EdgeRow]:
 
 
 def test_over_spark_connect(remote: str, lake: Path, expected: list[EdgeRow], tmp_path: Path) -> None:
-    scan = scan_lake([str(lake)], Settings(state=str(new_state(tmp_path / "state")), remote=remote))
+    scan = scan_lake(Workspace(Settings(state=str(new_state(tmp_path / "state")), remote=remote)), [str(lake)])
     assert edges_of(scan) == expected
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r2d2.app.saved import Saved
 from r2d2.report.deletion import (
     BAD,
     doctor_report,
@@ -21,6 +20,7 @@ from r2d2.safety.purge import Purge
 from r2d2.safety.recovery import Recovered
 from r2d2.safety.restore import Restore
 from r2d2.safety.status import Status, TableStatus
+from r2d2.steps.sum_savings import Saved
 
 TABLE = TableStatus(
     "t", "t", "quarantined", "quarantine", "slot", "plan", "me", 0, 5, 100, "p", 200, 0, False, None, "", 86_400,

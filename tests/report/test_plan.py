@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from r2d2.app.plan_file import Draft
-from r2d2.app.planning import Planned, plan_lake
+from r2d2.app.draft_plan import Draft
+from r2d2.app.proposal import Planned, plan_lake
 from r2d2.model.proposal import CurvePoint, LogMatch
 from r2d2.model.table import Absent
 from r2d2.report.plan import access_json, curve_json, plan_json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from r2d2.app.recipe_book import Entry
+from r2d2.app.recipes import Entry
 from r2d2.engine.recipes.jobs import Difference
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column

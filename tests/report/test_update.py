@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r2d2.app.updating import Update
+from r2d2.flows.update import Update
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem
 from r2d2.report.update import NamedEdge, changes_in_words, update_report

@@ -12,7 +12,12 @@ from r2d2.settings import CONFIG_FILE, Declaration, Settings, config_in, declara
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="machine-readable output; the shapes are documented")
+QUIET = click.option("--quiet", "-q", is_flag=True, help="no progress, only the result")
+LAKE = click.option("--lake", default="", metavar="DIR", help="the lake's folder [default: that of the last scan]")
+APPROVED_BY = click.option(
+    "--approved-by", default="", metavar="NAME", help="who answers for it [default: the user's name]"
+)
 _CONFIG = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -10,17 +10,9 @@ from contextlib import contextmanager
 
 from r2d2.cli.output import console
 from r2d2.cli.time_left import STALLED_SECONDS, TimeLeft
-from r2d2.pipeline import STEPS, Progress, silent
+from r2d2.pipeline import SCAN, Progress, silent, words_of
 from r2d2.report.words import bytes_for_people
 
-_SAYS = {
-    "discover": "looking for tables",
-    "profile": "reading their metadata",
-    "build_schema_graph": "comparing schemas",
-    "prune_by_minmax": "comparing ranges and nulls",
-    "prune_by_content": "looking for sampled rows",
-    "verify_containment": "comparing every row",
-}
 SECONDS_BETWEEN_LINES = 30.0
 
 
@@ -89,6 +81,12 @@ def amount(done: int, total: int | None, unit: str = "") -> str:
     return " ".join(filter(None, (shown_done, "" if total is None else f"of {shown_total}", unit)))
 
 
+def _doing(step: str) -> str:
+    """The words for a running step; any other stage is given in words already."""
+    known = words_of(step)
+    return known.doing if known else step
+
+
 class PlainLines:
     """One line for each step, and in a long one another now and then, also if nothing advances."""
 
@@ -106,7 +104,7 @@ class PlainLines:
         with self._lock:
             now = self._clock()
             if step != self._step:
-                self._say(step, _SAYS.get(step, step))
+                self._say(step, _doing(step))
                 self._step, self._said = step, now
             figures = ", ".join(filter(None, (amount(done, total, unit), detail))) if unit and total else ""
             if figures != self._figures:
@@ -133,7 +131,7 @@ class PlainLines:
         return f"about {seconds:,.0f} s left" if seconds is not None and seconds >= 1 else ""
 
     def _say(self, step: str, what: str) -> None:
-        number = [s.name for s in STEPS].index(step) + 1
+        number = [s.name for s in SCAN].index(step) + 1
         print(f"r2d2: step {number}, {what}", file=sys.stderr, flush=True)
 
 
@@ -177,7 +175,7 @@ def _bar() -> Iterator[Progress]:
             task, before, left = tasks.get(step, (None, 0, TimeLeft()))
             left.tell(done, total)
             if task is None:
-                task = bar.add_task(_SAYS.get(step, step), total=total, amount=text, left=left)
+                task = bar.add_task(_doing(step), total=total, amount=text, left=left)
             elif done < before:  # another job of the same step: its speed is another
                 bar.reset(task, total=total, amount=text, left=left)  # type: ignore[arg-type]
             tasks[step] = task, done, left

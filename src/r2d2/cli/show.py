@@ -12,6 +12,7 @@ from r2d2.model.counted import counted
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Problem
+from r2d2.pipeline import words_of
 from r2d2.report.edges import EDGE_FIELDS, EdgeRow
 from r2d2.report.explain import Explanation, MissingRow
 from r2d2.report.generate import generated_report
@@ -22,15 +23,6 @@ from r2d2.settings import Settings
 if TYPE_CHECKING:
     from r2d2.synthetic import GeneratedLake
 
-_STEPS = {
-    "discover": "found",
-    "profile": "with readable metadata",
-    "build_schema_graph": "where one schema holds the other",
-    "prune_by_minmax": "not ruled out by ranges, nulls or counts",
-    "prune_by_content": "not ruled out by sampled rows",
-    "verify_containment": "proven, row by row",
-    "update_graph": "that stand now",
-}
 _MOST_PROBLEMS = 20
 _LONGEST_VALUE = 200
 
@@ -58,7 +50,8 @@ def show_scan(scan: Scan, *, state: str, as_json: bool) -> None:
 def _funnel_row(line: FunnelLine) -> tuple[str, ...]:
     dropped = ", ".join(f"{count:,} by {rule}" for rule, count in line.dropped.items())
     unit = line.unit.removesuffix("s") if line.left == 1 else line.unit
-    meaning = f"{unit} {_STEPS.get(line.step, '')}"
+    step = words_of(line.step)
+    meaning = f"{unit} {step.leaves if step else ''}"
     return line.step, f"{line.left:,}", meaning, dropped, f"{line.seconds:.2f}"
 
 

@@ -24,8 +24,7 @@ from r2d2.report.deletion import (
 from r2d2.report.words import bytes_for_people, day, money
 
 if TYPE_CHECKING:
-    from r2d2.app.deleting import Preview
-    from r2d2.app.saved import Saved
+    from r2d2.app.apply import Preview
     from r2d2.safety.apply import Applied
     from r2d2.safety.doctor import Finding
     from r2d2.safety.drill import Drill
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from r2d2.safety.recovery import Recovered
     from r2d2.safety.restore import Restore
     from r2d2.safety.status import Status, TableStatus
+    from r2d2.steps.sum_savings import Saved
 
 _MOST_LINES = 30
 

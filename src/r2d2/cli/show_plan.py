@@ -17,8 +17,8 @@ from r2d2.report.words import bytes_for_people, money
 from r2d2.steps.price_edges import in_seconds
 
 if TYPE_CHECKING:
-    from r2d2.app.plan_file import Draft
-    from r2d2.app.planning import Planned
+    from r2d2.app.draft_plan import Draft
+    from r2d2.app.proposal import Planned
 
 _MOST_LINES = 30
 _WIDE = 140  # terminal columns from which all columns of a deletion are readable side by side

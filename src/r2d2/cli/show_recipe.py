@@ -14,7 +14,7 @@ from r2d2.report.recipe import RecipeForgotten, order_in_words, recipe_entry, re
 from r2d2.report.words import bytes_for_people
 
 if TYPE_CHECKING:
-    from r2d2.app.recipe_book import Entry
+    from r2d2.app.recipes import Entry
     from r2d2.engine.recipes.jobs import Difference
     from r2d2.state.recipes import StoredRecipe
 

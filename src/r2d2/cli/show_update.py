@@ -15,7 +15,7 @@ from r2d2.report.update import UpdateReport, changes_in_words, update_report
 from r2d2.report.words import bytes_for_people
 
 if TYPE_CHECKING:
-    from r2d2.app.updating import Update
+    from r2d2.flows.update import Update
     from r2d2.safety.doctor import Finding
 
 _MOST = 20

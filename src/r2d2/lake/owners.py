@@ -1,12 +1,10 @@
-"""Whose a table is, and how long ago it was written to."""
+"""Owners of tables."""
 
 from __future__ import annotations
 
 import os
 
 from r2d2.model.table import Table
-
-_SECONDS_PER_DAY = 86_400
 
 
 def owners_of(table: Table) -> set[str]:
@@ -21,9 +19,3 @@ def _name(user: int) -> str:
         return pwd.getpwuid(user).pw_name
     except (ImportError, KeyError):
         return str(user)
-
-
-def days_untouched(table: Table, *, now_ns: int) -> float:
-    """Days since a file of the table was last written."""
-    newest = max((file.modified_ns for file in table.files), default=0)
-    return (now_ns - newest) / 1e9 / _SECONDS_PER_DAY

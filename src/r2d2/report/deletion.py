@@ -10,8 +10,7 @@ from r2d2.model.counted import counted
 from r2d2.report.document import Document, as_json
 
 if TYPE_CHECKING:
-    from r2d2.app.deleting import Preview
-    from r2d2.app.saved import Saved
+    from r2d2.app.apply import Preview
     from r2d2.safety.apply import Applied
     from r2d2.safety.doctor import Finding
     from r2d2.safety.plan import Plan
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from r2d2.safety.recovery import Recovered
     from r2d2.safety.restore import Restore
     from r2d2.safety.status import Status, TableStatus
+    from r2d2.steps.sum_savings import Saved
 
 BAD = "bad"  # severity of a finding that something must be done about
 One = TypeVar("One")

@@ -11,8 +11,8 @@ from r2d2.report.document import as_json
 from r2d2.report.scan import deleted_tables
 
 if TYPE_CHECKING:
-    from r2d2.app.plan_file import Draft
-    from r2d2.app.planning import Planned
+    from r2d2.app.draft_plan import Draft
+    from r2d2.app.proposal import Planned
 
 _TOTALS = ("storage_saved", "maintenance_saved", "rows_not_scanned", "bytes_not_scanned")
 

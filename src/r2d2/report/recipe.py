@@ -11,7 +11,7 @@ from r2d2.model.recipe import Recipe
 from r2d2.report.document import Document
 
 if TYPE_CHECKING:
-    from r2d2.app.recipe_book import Entry
+    from r2d2.app.recipes import Entry
     from r2d2.engine.recipes.jobs import Difference
     from r2d2.state.recipes import StoredRecipe
 

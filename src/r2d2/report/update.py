@@ -13,7 +13,7 @@ from r2d2.report.scan import ScanReport, scan_report
 from r2d2.steps.find_changes import TableChange
 
 if TYPE_CHECKING:
-    from r2d2.app.updating import Update
+    from r2d2.flows.update import Update
     from r2d2.safety.doctor import Finding
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from r2d2.app.api import scan_lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.engine.run import udp_progress as beacon
 from r2d2.engine.run.tasks import run_tasks
 from r2d2.engine.run.udp_progress import Address, listen, reporting
@@ -141,8 +142,10 @@ def test_a_scan_tells_files_bytes_and_edges_and_finds_the_same(spark: Any, tmp_p
     def progress(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
         told.append((step, done, total, unit, detail))
 
-    watched = scan_lake([str(lake.path)], Settings(state=str(tmp_path / "a")), spark=spark, progress=progress)
-    silent = scan_lake([str(lake.path)], Settings(state=str(tmp_path / "b")), spark=spark)
+    watched = scan_lake(
+        Workspace(Settings(state=str(tmp_path / "a")), spark=spark, progress=progress), [str(lake.path)]
+    )
+    silent = scan_lake(Workspace(Settings(state=str(tmp_path / "b")), spark=spark), [str(lake.path)])
     a, b = ([replace(row, since="") for row in standing_edges(found)] for found in (watched, silent))
     assert a == b
     assert "files" in {unit for step, *_, unit, _ in told if step == "profile"}

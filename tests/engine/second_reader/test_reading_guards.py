@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.api import infer_recipes, scan_lake
+from r2d2.app.recipe_jobs import infer_recipes
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.engine.second_reader import read as read_exactly
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.errors import R2D2Error
@@ -134,8 +136,8 @@ def a_sample_taken_for_a_proof(spark: Any, folder: Path) -> bool:
     for name, rows in (("all", 50), ("some", 9)):
         pq.write_table(pa.table({"a": list(range(rows))}), folder / "lake" / f"{name}.parquet")
     settings = Settings(state=str(folder / "state"), verify=False)
-    scan = scan_lake([str(folder / "lake")], settings, spark=spark)
-    found = infer_recipes(scan, settings, spark=spark, only=[("all.parquet", "some.parquet")])
+    scan = scan_lake(Workspace(settings, spark=spark), [str(folder / "lake")])
+    found = infer_recipes(Workspace(settings, spark=spark), scan, only=[("all.parquet", "some.parquet")])
     return any(isinstance(one, Recipe) for one in found.values())
 
 

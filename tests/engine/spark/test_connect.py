@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.api import scan_lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.engine.spark import connect as reach
 from r2d2.engine.spark.cluster import parallelism
 from r2d2.engine.spark.jobs import run_job
@@ -52,7 +53,7 @@ def test_somebody_elses_session_is_neither_taken_nor_stopped(remote: str, theirs
 
 def test_a_session_that_is_passed_in_is_used_and_left_open(theirs: Any, tmp_path: Path) -> None:
     write_two_tables(tmp_path / "lake")
-    scan = scan_lake([str(tmp_path / "lake")], Settings(state=str(tmp_path / "state")), spark=theirs)
+    scan = scan_lake(Workspace(Settings(state=str(tmp_path / "state")), spark=theirs), [str(tmp_path / "lake")])
     assert scan.graph is not None and len(scan.graph) == 1
     assert theirs.range(3).count() == 3
 

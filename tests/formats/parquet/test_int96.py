@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.api import Lake, scan_lake
+from r2d2.app.lake import Lake
+from r2d2.app.scan import scan_lake
+from r2d2.app.workspace import Workspace
 from r2d2.formats.parquet import read as read_slice
 from r2d2.formats.parquet.footer import read_footer
 from r2d2.formats.parquet.int96 import exact_moments
@@ -48,7 +50,7 @@ def test_a_copy_that_spark_wrote_is_found_and_a_clock_is_no_moment(
     leaves = pq.ParquetFile(next((lake / "copied").glob("*.parquet"))).schema
     assert [leaves.column(number).physical_type for number in range(4)] == ["INT64", "INT96", "INT96", "INT64"]
     given = load_settings({"state": str(tmp_path / "state")}, environment={})
-    found = Lake(scan_lake([str(lake)], given, spark=spark))
+    found = Lake(scan_lake(Workspace(given, spark=spark), [str(lake)]))
     assert {(edge.parent, edge.child) for edge in found.edges()} == {
         ("zoned.parquet", "copied"), ("copied", "zoned.parquet"), ("zoned.parquet", "some"), ("copied", "some"),
     }  # fmt: skip
