@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from r2d2.model.evidence import Evidence, Verdict
 from r2d2.model.proposal import LogMatch
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column
-from r2d2.pipeline import SCAN
+from r2d2.pipeline import PLAN, SCAN, UPDATE
 from r2d2.report.edges import EDGE_FIELDS
 from r2d2.report.explain import Explanation
 from r2d2.report.find import Finding, Likeness
@@ -48,9 +49,15 @@ def test_every_setting_is_in_the_reference(setting: str) -> None:
     assert f"`{setting}`" in (DOCS / "cli-reference.md").read_text()
 
 
-@pytest.mark.parametrize("step", [step.name for step in SCAN])
+@pytest.mark.parametrize("step", sorted({step.name for flow in (SCAN, PLAN, UPDATE) for step in flow}))
 def test_every_step_is_explained(step: str) -> None:
     assert f"`{step}`" in (DOCS / "how-it-works.md").read_text()
+
+
+@pytest.mark.parametrize(("flow", "steps"), [("SCAN", SCAN), ("PLAN", PLAN), ("UPDATE", UPDATE)])
+def test_the_map_shows_each_flow_as_it_is(flow: str, steps: tuple[Any, ...]) -> None:
+    drawn = " ".join((DOCS / "architecture.md").read_text().split())
+    assert f"{flow} {' → '.join(step.name for step in steps)}" in drawn
 
 
 def test_the_json_shapes_are_documented_field_by_field() -> None:

@@ -156,7 +156,7 @@ def _partners(pairs: SchemaGraph, table: int) -> Iterator[array[int]]:
 
 
 def _lake_now(scan: Scan, settings: Settings, tools: Tools) -> tuple[Discovery, Profiled]:
-    """What a scan would find today, with profiles; those of tables whose files are as they were are not read again."""
+    """The lake as a scan would find it today; profiles of unchanged tables are taken over."""
     then = {table.name: (table, profile) for table, profile in zip(scan.tables, scan.profiles, strict=True)}
     return settle_tables(
         list_again(scan, settings, tools, silent),

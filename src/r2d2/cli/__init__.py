@@ -1,1 +1,1 @@
-"""What the user types (a contract: extend it, do not rename)."""
+"""The command line (a contract: extend it, do not rename)."""

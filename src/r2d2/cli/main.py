@@ -82,7 +82,7 @@ def run(call: Callable[[], Any]) -> int:
 
 
 def _sentence(error: R2D2Error) -> str:
-    """What went wrong and the way out; names in it may hold anything (HAZARDS 34)."""
+    """The error and the way out; names in it may hold anything (HAZARDS 34)."""
     from r2d2.cli.output import printable
 
     hint = f"\nHint: {printable(error.hint)}" if error.hint else ""
@@ -112,7 +112,7 @@ def _has_working_folder() -> bool:
 
 
 def _reader_gone() -> int:
-    """Whoever read our output has had enough: `r2d2 edges | head`. What is still to be written goes nowhere."""
+    """End well where the reader of our output has stopped: `r2d2 edges | head`. The rest goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
 

@@ -51,7 +51,7 @@ def _draw_update(report: UpdateReport, changes: str) -> None:
 
 
 def _effort(report: UpdateReport) -> str:
-    """What the update had to ask and to read."""
+    """One line on how much the update had to ask and to read."""
     known = f"{report.kept_edges:,} {_were(report.kept_edges)} taken over"
     asked = f"{counted(report.asked_pairs, 'pairs')} {_were(report.asked_pairs)} asked again"
     kept = report.kept_bytes_read

@@ -75,7 +75,7 @@ def _collapse(profiles: Sequence[TableProfile]) -> Mapping[FamilyKey, array[int]
 
 
 def _number_tokens(families: Mapping[FamilyKey, array[int]]) -> tuple[list[list[int]], list[list[int]]]:
-    """What each family needs and holds, as numbers: one for a token of any kind, one for each kind of it."""
+    """Needs and holdings of each family as numbers: one for a token of any kind, one for each kind of it."""
     numbers: defaultdict[tuple[object, ...], int] = defaultdict(lambda: len(numbers))
     distinct = dict.fromkeys(column for columns, _ in families for column in columns)
     typed = {column: numbers[column.token, column.kind] for column in distinct}

@@ -1,4 +1,4 @@
-"""Which tables go, so that keeping the rest and rebuilding on demand costs least (Opt-Ret, sections 5.2 and 5.3)."""
+"""Choose deletions so that keeping the rest and rebuilding on demand costs least (Opt-Ret, sections 5.2 and 5.3)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(problem: Problem) -> _Layout:
-    """Which tables hang together, and by which method each component is solved."""
+    """Split the problem into connected components, each with the method that solves it."""
     lowest = weak_components(len(problem), problem.parents, problem.children)
     component = np.asarray(np.unique(lowest, return_inverse=True)[1], np.int64)
     tables = np.bincount(component)

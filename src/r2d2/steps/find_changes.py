@@ -1,4 +1,4 @@
-"""What has happened to each table since the last scan, as far as its files prove it (section 7.1).
+"""Find the change of each table since the last scan, as far as its files prove it (section 7.1).
 
 A file is the same if its path and its version are. A table whose files are all the same is the same; one with the old
 files and more has grown; one with some of the old files has shrunk; one whose files only have other paths was renamed.
@@ -20,7 +20,7 @@ from r2d2.model.table import Problem, Table
 
 
 class Change(StrEnum):
-    """What happened to a table."""
+    """Change of a table between two scans."""
 
     SAME = "same"
     NEW = "new"
@@ -34,7 +34,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """What happened to one table, and how that is known."""
+    """Change of one table, and the evidence for it."""
 
     table: str
     change: Change
@@ -135,7 +135,7 @@ def _left_out(table: Table, problems: Mapping[str, Problem], now_in: Mapping[str
 
 
 def _judge(old: Scan, number: int, table: Table, profile: TableProfile, unread: set[str]) -> TableChange:
-    """What happened to one table, if it was there before."""
+    """Judge one table by its files, if it was there before."""
     if number < 0:
         because = "it could not be read before" if table.name in unread else "it was not there before"
         return TableChange(table.name, Change.NEW, because)

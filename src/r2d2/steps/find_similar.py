@@ -22,12 +22,12 @@ CANDIDATES = 3  # so many for each that is wanted are counted exactly
 
 
 class Content(Sampling, Comparing, Protocol):
-    """Whoever can read the tables' rows."""
+    """Reader of the tables' rows."""
 
 
 @dataclass(frozen=True)
 class Similar:
-    """What was counted over the pairs of one table: by the other table, missing rows and copies."""
+    """Missing rows and copies over the pairs of one table, by the other table."""
 
     parents: Mapping[int, Missing]  # those that hold it
     children: Mapping[int, Missing]  # those that it holds
@@ -120,7 +120,7 @@ def _count_nearest(
     sampled: Sampled,
     most: int,
 ) -> dict[int, Missing]:
-    """What is missing, exactly, in those of *others* that have the most sampled rows of the table.
+    """Count exactly the missing rows in those of *others* that have the most sampled rows of the table.
 
     More are counted than are wanted: a sample tells who has a tenth from who has half, not the fine order. Its rows
     are compared in all columns: versions of one table often differ only in columns that are not selective.

@@ -39,7 +39,7 @@ Answer = Recipe | NoRecipe
 
 
 class Outcome(Protocol):
-    """What a recipe made of its parent."""
+    """Result of carrying out a recipe on its parent."""
 
     @property
     def rows(self) -> int:
@@ -63,7 +63,7 @@ class Outcome(Protocol):
 
 
 class Rebuilding(Protocol):
-    """Whoever can read the tables. What cannot be read is left out of the answers."""
+    """Reader of the tables; those that cannot be read are left out of its answers."""
 
     def search(self, edges: Sequence[Pair]) -> Mapping[Pair, Recipe]:
         """A likely recipe for each edge: a predicate, or listed rows."""
@@ -150,7 +150,7 @@ def _cheapest(
 
 
 def _plain_recipe(scan: Scan, pair: Pair, most_rows: int) -> Recipe | None:
-    """What needs no search: every row of the parent, none, or, for a large child, its box; None: search."""
+    """A recipe that needs no search: every row of the parent, none, or, for a large child, its box; None: search."""
     parent, child = (scan.profiles[table] for table in pair)
     columns = projection(child.schema)
     if child.rows is not None and child.rows == parent.rows:

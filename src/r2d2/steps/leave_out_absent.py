@@ -1,4 +1,4 @@
-"""What is there: a scan without the tables that are deleted, for all that reads tables or deletes them."""
+"""Leave deleted tables out of a scan, for everything that reads tables or deletes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from r2d2.steps.edges.arrays import Flags, Ints, as_array, ints, take
 
 
 def leave_out_absent(scan: Scan) -> Scan:
-    """The scan of the tables that are there, numbered anew; the edges between them stand as they did.
+    """The scan of the tables that are there, with new numbers; the edges between them stand as they did.
 
     Where an edge was proven by way of a deleted table, nothing is named between the two.
     """

@@ -1,4 +1,4 @@
-"""Which of several equal tables should stay, where cost does not decide?"""
+"""Prefer one of several equal tables, where cost does not decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does each rebuild cost, and how long does it take (section 5.1)? Edges too slow, or without a recipe, fall.
+"""Price every rebuild, in money and time (section 5.1). Edges that are too slow or have no recipe fall.
 
 `C_e = r s_p + w s_q` and `L_e = r_l s_p + w_l s_q`; a recipe that lists rows also costs the storage of its list.
 """
@@ -31,7 +31,7 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is assumed of money and time."""
+    """Assumptions about money and time."""
 
     prices: Prices
     speed: Speed
@@ -111,7 +111,7 @@ def price_rebuild(pair: Pair, profiles: Sequence[TableProfile], terms: Terms) ->
 
 
 def retain_cost(number: int, profile: TableProfile, terms: Terms) -> float:
-    """What keeping a table costs over the billing period: (C_s + C_m f_v) S_v."""
+    """Cost of keeping a table over the billing period: (C_s + C_m f_v) S_v."""
     return storage_cost(profile, terms) + maintenance_cost(number, profile, terms)
 
 

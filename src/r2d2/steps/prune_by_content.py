@@ -28,7 +28,7 @@ Rows = Sequence[tuple[str, int, str, int]]  # what is needed to find a row again
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Which rows of a child to look for: how many, drawn how, in which of its columns."""
+    """Rows of a child to look for: how many, drawn how, in which of its columns."""
 
     child: int
     columns: tuple[Column, ...]
@@ -37,7 +37,7 @@ class Probe:
 
 
 class Content(Protocol):
-    """Whoever can read the tables. What cannot be read is left out of the answers, and rules nothing out."""
+    """Reader of the tables; those that cannot be read are left out of its answers, and rule nothing out."""
 
     def take_samples(self, probes: Sequence[Probe]) -> Mapping[int, Rows]:
         """By child, sampled rows."""

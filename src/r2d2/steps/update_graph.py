@@ -1,4 +1,4 @@
-"""Which stored answers still hold after some tables changed, and which pairs have to be asked again (section 7.1).
+"""Keep the stored answers that hold after some tables changed; ask the other pairs again (section 7.1).
 
 Of a pair `parent -> child` with its counts of missing rows and copies,
 

@@ -26,7 +26,7 @@ SMALL_ROWS = 20_000
 
 
 class Content(Protocol):
-    """Whoever can read the tables. What cannot be read is left out of the answers."""
+    """Reader of the tables; those that cannot be read are left out of its answers."""
 
     def compare(
         self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
@@ -72,7 +72,7 @@ def _lookalikes(pairs: Iterable[Pair], profiles: Sequence[TableProfile], familia
 
 
 class _Ledger:
-    """What has been counted so far, and which table each stands for."""
+    """Counts so far, and the table that each table stands for."""
 
     def __init__(self, pairs: Sequence[Pair], profiles: Sequence[TableProfile], known: Mapping[Pair, Missing]) -> None:
         self._pairs = pairs
@@ -116,7 +116,7 @@ class _Ledger:
         return rows is not None and rows <= SMALL_ROWS
 
     def open_pairs(self) -> set[Pair]:
-        """What has to be counted still, and does not follow from what was."""
+        """Pairs to count: those that do not follow from earlier counts."""
         asked = {self.between(pair) for pair in self._pairs if not self.is_empty(pair)}
         return {
             pair
@@ -173,7 +173,7 @@ class Answer(NamedTuple):
 
 
 def _answer(pair: Pair, ledger: _Ledger) -> Answer | None:
-    """What is known of an edge between two tables, by what is known of those they equal."""
+    """The answer for an edge between two tables, from the counts of tables that they equal."""
     parent, child = pair
     between = ledger.between(pair)
     if between[0] == between[1]:
