@@ -26,7 +26,8 @@ from r2d2.formats.merge import (
 )
 from r2d2.formats.parquet.footer import read_footer
 from r2d2.model.profile import ColumnStats, Value
-from r2d2.model.schema import Token, kind_of
+from r2d2.model.schema import Token
+from r2d2.model.types import kind_of
 from tests.support.random_tables import VALUES, tables
 
 # NaN aside: a file with nothing else has no bounds to state.

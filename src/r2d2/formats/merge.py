@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from r2d2.errors import TableError
 from r2d2.model.profile import ColumnStats
-from r2d2.model.schema import Token, kind_of, spell
+from r2d2.model.schema import Token, spell
+from r2d2.model.types import kind_of, parse_type
 from r2d2.model.values import from_text, to_text
 
 
@@ -181,12 +182,17 @@ def _width(type_name: str) -> tuple[int, tuple[int, ...], str]:
     >>> sorted(["float32", "uint8", "int64", "decimal(20,5)", "int8", "decimal(9,2)"], key=_width)
     ['int8', 'uint8', 'int64', 'decimal(9,2)', 'decimal(20,5)', 'float32']
     """
-    ranks = {"int": 0, "uint": 0, "decimal": 1, "float": 2}
-    word = type_name.rstrip("0123456789").partition("(")[0]
-    if word not in ranks:
-        return 0, (), type_name
-    sizes = tuple(int(number) for number in type_name.removeprefix(word).strip("()").split(","))
-    return ranks[word], (sizes[0] - 1,) if word == "int" else sizes, type_name  # one bit of an int is its sign
+    kind = parse_type(type_name)
+    match kind.family:
+        case "int":
+            return 0, (kind.bits - 1,), type_name  # one bit is its sign
+        case "uint":
+            return 0, (kind.bits,), type_name
+        case "decimal":
+            return 1, (kind.precision, kind.scale), type_name
+        case "float":
+            return 2, (kind.bits,), type_name
+    return 0, (), type_name
 
 
 def _merge_stats(a: ColumnStats, a_rows: int, b: ColumnStats, b_rows: int) -> ColumnStats:

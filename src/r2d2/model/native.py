@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 from r2d2.model.literal import NUMBERS, Literal, number_key
+from r2d2.model.types import ColumnType, parse_type
 
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 Settled = tuple[str, int | float | str | bytes | bool]
 
 
@@ -51,26 +50,25 @@ def native(literal: Literal, type_name: str) -> Native:
     >>> native(Literal("decimal", Decimal("1.5")), "int32"), native(Literal("int", 2**53 + 1), "float64")
     (Native(value=1, equal=False), Native(value=9007199254740992.0, equal=False))
     """
-    word = re.match(r"[a-z]*", type_name)
-    family = word.group() if word else ""
+    column_type = parse_type(type_name)
     if literal.kind in NUMBERS:
-        if family == "float":
+        if column_type.family == "float":
             return _native_float(literal)
-        low, high, scale = _steps(type_name)
+        low, high, scale = _steps(column_type)
         return _native_steps(literal, low, high, scale)
     if literal.kind in ("timestamp", "timestamp with zone"):
-        unit = _NANOSECONDS[type_name.partition("(")[2].rstrip(")").partition(",")[0]]
+        unit = column_type.nanoseconds
         return _clamped(int(literal.value) // unit, int(literal.value) % unit == 0, -(2**63), 2**63 - 1)
     return Native(literal.value, True)  # type: ignore[arg-type]
 
 
-def _steps(type_name: str) -> tuple[int, int, int]:
+def _steps(column_type: ColumnType) -> tuple[int, int, int]:
     """Lowest and highest value of a whole-number or decimal type in its smallest steps, and the digits of a step."""
-    if type_name.startswith("decimal"):
-        precision, scale = map(int, type_name[len("decimal(") : -1].split(","))
-        return -(10**precision) + 1, 10**precision - 1, scale
-    bits = int(type_name.lstrip("uint"))
-    return (0, 2**bits - 1, 0) if type_name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, 0)
+    if column_type.family == "decimal":
+        most = 10**column_type.precision - 1
+        return -most, most, column_type.scale
+    bits = column_type.bits
+    return (0, 2**bits - 1, 0) if column_type.family == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, 0)
 
 
 def _native_steps(literal: Literal, low: int, high: int, scale: int) -> Native:

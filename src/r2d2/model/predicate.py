@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from r2d2.model.literal import Literal, from_text, order, to_text
-from r2d2.model.schema import Token, kind_of, spell
+from r2d2.model.schema import Token, spell
+from r2d2.model.types import kind_of
 
 DEEPEST = 50
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {

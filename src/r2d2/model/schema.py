@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
+
+from r2d2.model.types import ColumnType, kind_of, parse_type
 
 Token = tuple[str, ...]
 """Where a column stands in the schema tree: ("a.b",) is a column named `a.b`, ("a", "b") field b of struct a."""
@@ -23,29 +24,16 @@ def spell(token: Token) -> str:
     return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in token)
 
 
-@cache
-def kind_of(type_name: str) -> str:
-    """The class of values a type holds. Values of different kinds are never equal (docs/row-identity.md).
-
-    >>> kind_of("int32"), kind_of("decimal(10,2)"), kind_of("timestamp(us)"), kind_of("timestamp(ms,UTC)")
-    ('number', 'number', 'timestamp', 'timestamp with zone')
-    >>> kind_of("list<int64>"), kind_of("list<string>"), kind_of("map<string,int32>")
-    ('list', 'list', 'map')
-    """
-    head = re.match(r"[a-z]+", type_name)
-    word = head.group() if head else type_name
-    if word in ("int", "uint", "float", "decimal"):
-        return "number"
-    if word == "timestamp":
-        return "timestamp with zone" if "," in type_name else "timestamp"
-    return word
-
-
 class Column(NamedTuple):
     """One leaf of the flattened schema. A named tuple: a lake has millions, and they are hashed and sorted."""
 
     token: Token
-    type_name: str  # the reader's name for it: int64, decimal(10,2), timestamp(us,UTC), list<string> …
+    type_name: str  # as r2d2.model.types writes it: int64, decimal(10,2), timestamp(us,UTC), list<string> …
+
+    @property
+    def type(self) -> ColumnType:
+        """The type of its values."""
+        return parse_type(self.type_name)
 
     @property
     def kind(self) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from r2d2.model.profile import Value
-from r2d2.model.schema import kind_of
+from r2d2.model.types import kind_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST = 40

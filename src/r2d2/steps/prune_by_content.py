@@ -144,7 +144,7 @@ def _selectivity(column: Column, stats: ColumnStats, rows: int | None) -> float:
     low, high = stats.low, stats.high
     if column.kind == "bool":
         return 1
-    if column.type_name.startswith(("int", "uint")) or column.kind == "date":
+    if column.type.is_whole_number or column.kind == "date":
         spread = int(high) - int(low) + 1 if isinstance(low, int) and isinstance(high, int) else rows
         return round(math.log10(max(1, min(10**6 if spread is None else spread, 10**6))))
     if low is not None and low == high:

@@ -17,7 +17,8 @@ from r2d2.engine.second_reader.predicate_spark import column_of, to_spark
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import Compare, IsNull, Not, OneOf, Predicate, keeps
-from r2d2.model.schema import Token, kind_of
+from r2d2.model.schema import Token
+from r2d2.model.types import kind_of
 from tests.support.random_predicates import frames, predicates, rows_of
 from tests.support.random_tables import SPARK_LACKS, VALUES
 

@@ -10,7 +10,8 @@ from r2d2.errors import UserError
 from r2d2.model.predicate import And, Predicate, keeps, to_sql
 from r2d2.model.recipe import Recipe, SortKey, projection
 from r2d2.model.recipe import to_sql as recipe_sql
-from r2d2.model.schema import Column, Schema, kind_of
+from r2d2.model.schema import Column, Schema
+from r2d2.model.types import kind_of
 from r2d2.steps.sql.select import parse_select
 from tests.support.random_predicates import CONSTANTS, predicates
 

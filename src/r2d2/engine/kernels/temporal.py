@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from r2d2.engine.kernels.keys import Kind, NotComparable
 from r2d2.engine.kernels.numeric import Canonical
+from r2d2.model.types import NANOSECONDS
 
-NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _MILLISECONDS_PER_DAY = 86_400_000
 _MICRO, _NANO, _MILLI, _SECOND = 0, 1, 2, 3  # added to the kind
 

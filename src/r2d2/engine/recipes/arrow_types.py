@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pyarrow as pa
 
 from r2d2.errors import TableError
 from r2d2.model.schema import Column
+from r2d2.model.types import ColumnType, parse_type
 
 _PLAIN = {
     "bool": pa.bool_(),
@@ -28,28 +27,32 @@ def arrow_type(type_name: str) -> pa.DataType | None:
     >>> arrow_type("timestamp(us,UTC)"), arrow_type("list<decimal(9,2)>"), arrow_type("list<struct<a:int8>>")
     (TimestampType(timestamp[us, tz=UTC]), ListType(list<item: decimal128(9, 2)>), None)
     """
-    if type_name in _PLAIN:
-        return _PLAIN[type_name]
-    if found := re.fullmatch(r"decimal\((\d+),(-?\d+)\)", type_name):
-        precision, scale = int(found[1]), int(found[2])
-        return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
-    if found := re.fullmatch(r"(timestamp|time|duration)\((s|ms|us|ns)(,UTC)?\)", type_name):
-        return _moment(found[1], found[2], bool(found[3]))
-    if found := re.fullmatch(r"list<(.+)>", type_name):
-        inner = arrow_type(found[1])
-        return None if inner is None else pa.list_(inner)
-    if found := re.fullmatch(r"map<([a-z0-9]+),([a-z0-9]+)>", type_name):
-        key, item = arrow_type(found[1]), arrow_type(found[2])
-        return None if key is None or item is None else pa.map_(key, item)
+    return _PLAIN[type_name] if type_name in _PLAIN else _arrow(parse_type(type_name))
+
+
+def _arrow(wanted: ColumnType) -> pa.DataType | None:
+    inner = [arrow_type(str(child)) for child in wanted.children]
+    if any(kind is None for kind in inner):
+        return None
+    match wanted.family:
+        case "decimal" if wanted.precision:
+            make = pa.decimal128 if wanted.precision <= 38 else pa.decimal256
+            return make(wanted.precision, wanted.scale)
+        case "timestamp" | "time" | "duration" if wanted.unit:
+            return _in_units(wanted)
+        case "list" if inner:
+            return pa.list_(*inner)
+        case "map" if inner:
+            return pa.map_(*inner)
     return None
 
 
-def _moment(word: str, unit: str, zone: bool) -> pa.DataType:
-    if word == "timestamp":
-        return pa.timestamp(unit, "UTC" if zone else None)
-    if word == "duration":
-        return pa.duration(unit)
-    return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+def _in_units(wanted: ColumnType) -> pa.DataType:
+    if wanted.family == "timestamp":
+        return pa.timestamp(wanted.unit, "UTC" if wanted.has_zone else None)
+    if wanted.family == "duration":
+        return pa.duration(wanted.unit)
+    return pa.time32(wanted.unit) if wanted.unit in ("s", "ms") else pa.time64(wanted.unit)
 
 
 def cast_column(column: pa.ChunkedArray, wanted: Column, same: bool) -> pa.ChunkedArray:

@@ -14,7 +14,8 @@ from r2d2.engine.recipes.predicate_polars import mask_of, type_name_of
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import Predicate, leaves
-from r2d2.model.schema import Token, kind_of, spell
+from r2d2.model.schema import Token, spell
+from r2d2.model.types import NANOSECONDS, kind_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Columns = Mapping[Token, pa.ChunkedArray]
 Decoder = Callable[[int], Literal]
 _SIGN = np.uint64(1 << 63)
-_NANOSECONDS = {"ms": 10**6, "us": 10**3, "ns": 1}
 LONGEST_TEXT = 256  # bytes of a value that may stand in an inferred predicate
 
 
@@ -116,7 +116,7 @@ def _decoder(dtype: pl.DataType) -> Callable[[Any], Literal]:
 
     if isinstance(dtype, pl.Datetime):
         kind = "timestamp with zone" if dtype.time_zone else "timestamp"
-        step = _NANOSECONDS[dtype.time_unit]
+        step = NANOSECONDS[dtype.time_unit]
         return lambda value: Literal(kind, value * step)
     if dtype == pl.Boolean:
         return lambda value: Literal("bool", bool(value))

@@ -12,7 +12,8 @@ from r2d2.errors import TableError
 from r2d2.model.literal import Literal
 from r2d2.model.native import settled
 from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate, apply_operator
-from r2d2.model.schema import Token, kind_of, spell
+from r2d2.model.schema import Token, spell
+from r2d2.model.types import kind_of, parse_type
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +52,7 @@ class _Column:
         self._type = type_name_of(dtype)
         self._dtype = dtype
         self._token = token
-        self._is_float = self._type.startswith("float")
+        self._is_float = parse_type(self._type).family == "float"
         values = pl.col(name)
         self._values = values.cast(pl.Float64) if self._is_float else values
 

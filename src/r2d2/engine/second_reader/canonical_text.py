@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from r2d2.engine.second_reader.types import Leaf, ListOf, MapOf, Node, Struct, spark_word
+from r2d2.model.types import parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -87,8 +88,8 @@ def _number(column: Column, word: str) -> Column:
 
     if word in ("float", "double"):
         return F.format_string("%a", column)  # exact, in base 16
-    if word.startswith("decimal("):
-        return F.format_number(column, int(word[8:-1].partition(",")[2]))
+    if (kind := parse_type(word)).family == "decimal":
+        return F.format_number(column, kind.scale)
     match word:
         case "binary":
             return F.hex(column)

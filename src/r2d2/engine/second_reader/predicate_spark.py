@@ -14,7 +14,8 @@ from r2d2.errors import TableError
 from r2d2.model.literal import Literal, from_text, to_text
 from r2d2.model.native import settled
 from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate, apply_operator
-from r2d2.model.schema import Token, kind_of, spell
+from r2d2.model.schema import Token, spell
+from r2d2.model.types import kind_of, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -81,8 +82,8 @@ class _Compared:
 
     def __init__(self, token: Token, kind: DataType) -> None:
         word = kind.simpleString()
-        self._type = word if word.startswith("decimal") else _NAMES.get(word, word)
-        self._is_float = self._type.startswith("float")
+        self._type = _NAMES.get(word, word)  # Spark's name of a decimal is ours
+        self._is_float = parse_type(self._type).family == "float"
         self._token = token
         values = column_of(token)
         self._values = values.cast("double") if self._is_float else values
@@ -148,9 +149,8 @@ class _Compared:
         """A literal of the column's type, made so that no session setting can change it."""
         from pyspark.sql import functions as F
 
-        if self._type.startswith("decimal"):
-            scale = int(self._type[:-1].partition(",")[2])
-            return F.lit(format(Decimal(f"{value}E-{scale}"), "f")).cast(self._type)
+        if (wanted := parse_type(self._type)).family == "decimal":
+            return F.lit(format(Decimal(f"{value}E-{wanted.scale}"), "f")).cast(self._type)
         match self._type:
             case "date":
                 return F.date_from_unix_date(F.lit(value))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 MOST_BROADCAST_ROWS = 5_000_000
-_NUMBERS = ("int", "uint", "float", "decimal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def converted(source: Source, wanted: Node, name: str) -> Column:
 
 
 def _numbers(node: Node) -> bool:
-    return isinstance(node, Leaf) and node.kind.startswith(_NUMBERS) and node != INT96
+    return isinstance(node, Leaf) and node.type.is_number and node != INT96
 
 
 def _fold(token: Token, fold_case: bool) -> Token:
@@ -175,9 +174,8 @@ def in_frame(predicate: Predicate, parent: Read, fold_case: bool) -> Predicate:
 
 def _counted(literal: Literal, node: Node) -> Literal:
     """Nanoseconds are whole numbers to Spark, and INT96 is a point in time."""
-    if isinstance(node, Leaf) and node.kind.startswith("timestamp(ns"):
-        zone = "timestamp with zone" if "," in node.kind else "timestamp"
-        return Literal("int", literal.value) if literal.kind == zone else literal
+    if isinstance(node, Leaf) and node.type.family == "timestamp" and node.type.unit == "ns":
+        return Literal("int", literal.value) if literal.kind == node.type.kind else literal
     if node == INT96 and literal.kind == "timestamp":
         return Literal("timestamp with zone", literal.value)
     return literal

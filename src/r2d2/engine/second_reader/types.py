@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
+from r2d2.model.types import ColumnType, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -25,6 +26,11 @@ class Leaf:
     """One value: int32, uint64, decimal(9,2), timestamp(ns), …"""
 
     kind: str
+
+    @property
+    def type(self) -> ColumnType:
+        """The parsed kind."""
+        return parse_type(self.kind)
 
     def __str__(self) -> str:
         return self.kind
@@ -64,7 +70,6 @@ class Struct:
 Node = Leaf | ListOf | MapOf | Struct
 INT96 = Leaf("int96")  # a point in time, kept in the old form
 
-_COUNTED = ("time(", "duration(", "timestamp(ns")  # read as the whole numbers that they are
 _SPARK = {
     "bool": "boolean", "int8": "byte", "int16": "short", "int32": "integer", "int64": "long",
     "uint8": "short", "uint16": "integer", "uint32": "long", "uint64": "decimal(20,0)",
@@ -122,21 +127,19 @@ def spark_word(leaf: Leaf) -> str:
     """Spark's name for the type in which it reads a value; TableError for types that it cannot read exactly."""
     if leaf.kind in _SPARK:
         return _SPARK[leaf.kind]
-    if leaf.kind.startswith(_COUNTED):
-        return "long"
-    if leaf.kind.startswith("decimal("):
-        precision, scale = map(int, leaf.kind[8:-1].split(","))
-        if 0 <= scale <= precision <= 38:
-            return leaf.kind
+    kind = leaf.type
+    if kind.family in ("time", "duration") or (kind.family == "timestamp" and kind.unit == "ns"):
+        return "long"  # the whole numbers that they are
+    if kind.family == "decimal" and 0 <= kind.scale <= kind.precision <= 38:
+        return leaf.kind
     raise TableError(f"Spark cannot read values of type {leaf.kind} exactly")
 
 
 def _spark_leaf(word: str) -> DataType:
     from pyspark.sql import types as T
 
-    if word.startswith("decimal("):
-        precision, scale = map(int, word[8:-1].split(","))
-        return T.DecimalType(precision, scale)
+    if (kind := parse_type(word)).family == "decimal":
+        return T.DecimalType(kind.precision, kind.scale)
     return {
         "boolean": T.BooleanType(), "byte": T.ByteType(), "short": T.ShortType(), "integer": T.IntegerType(),
         "long": T.LongType(), "float": T.FloatType(), "double": T.DoubleType(), "string": T.StringType(),
@@ -155,8 +158,8 @@ def arrow_from_spark(node: Node) -> pa.DataType:
         case Struct(fields):
             return pa.struct([(name, arrow_from_spark(part)) for name, part in fields])
     word = spark_word(node)
-    if word.startswith("decimal("):
-        return pa.decimal128(*map(int, word[8:-1].split(",")))
+    if (kind := parse_type(word)).family == "decimal":
+        return pa.decimal128(kind.precision, kind.scale)
     return {
         "boolean": pa.bool_(), "byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64(),
         "float": pa.float32(), "double": pa.float64(), "string": pa.string(), "binary": pa.binary(),

@@ -24,8 +24,9 @@ from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
 from r2d2.formats.parquet.int96 import exact_moments, int96_columns
 from r2d2.formats.parquet.old_calendar import refuse_old_values
 from r2d2.formats.parquet.page_guard import can_be_believed
-from r2d2.model.schema import Token, kind_of
+from r2d2.model.schema import Token
 from r2d2.model.table import DataFile
+from r2d2.model.types import kind_of
 
 SLICE_BYTES = 32 << 20
 SLICE_ROWS = 1 << 20

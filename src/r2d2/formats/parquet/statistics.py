@@ -16,8 +16,8 @@ from pyarrow import types as is_
 from r2d2.formats.parquet.exactness import Exactness, Flags
 from r2d2.formats.parquet.old_calendar import is_old, old_calendar
 from r2d2.model.profile import ColumnStats, Value
+from r2d2.model.types import NANOSECONDS
 
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DIGITS = Context(prec=100)  # decimal256 has 76
 
 # Arrow leaves a text bound out rather than cut it. Before version 12 its bounds of dictionary columns could be wrong.
@@ -120,7 +120,7 @@ def _canonical(raw: Any, kind: pa.DataType) -> Value | None:
     if is_.is_date32(kind):
         return int(raw)
     if is_.is_timestamp(kind) or is_.is_time(kind) or is_.is_duration(kind):
-        return int(raw) * _NANOSECONDS[kind.unit]
+        return int(raw) * NANOSECONDS[kind.unit]
     if isinstance(raw, str):
         return raw.encode("utf-8", "surrogateescape")
     return bytes(raw) if isinstance(raw, bytes) else None
