@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from r2d2.errors import R2D2Error, TableError
-from r2d2.safety.plan import Content
-from r2d2.safety.ports import Compare, Comparison, Placed, Rebuild, Verify
+from r2d2.model.rebuild import Compare, Comparison, Content, Placed, Rebuild, Verify
 
 Rows = tuple[tuple[str, ...], "Counter[tuple[Any, ...]]"]  # schema and bag
 

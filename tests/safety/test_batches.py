@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.errors import EngineEnded, R2D2Error, TableError
+from r2d2.model.rebuild import Content
 from r2d2.safety.batches import batches
 from r2d2.safety.drill import drill
 from r2d2.safety.errors import DiskError, Refused
 from r2d2.safety.operations import MoveAside, VerifyAside, explain, operations
-from r2d2.safety.plan import Content, Entry, FileSeen, TableSeen
+from r2d2.safety.plan import Entry, FileSeen, TableSeen
 from r2d2.safety.posix_versions import posix_version
 from r2d2.safety.registry import State
 from tests.safety.hooked import Hooked, act_at, count, kill_at

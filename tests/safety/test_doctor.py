@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from r2d2.errors import R2D2Error
+from r2d2.model.rebuild import Comparison
 from r2d2.safety.doctor import BAD, NOTE, doctor
 from r2d2.safety.drill import drill
 from r2d2.safety.errors import Changed, Refused
 from r2d2.safety.files import Files
 from r2d2.safety.locked_lake import hold
 from r2d2.safety.paths import JOURNAL, QUARANTINE, SAFETY, WORK
-from r2d2.safety.ports import Comparison
 from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.records import PurgeIntended
 from r2d2.safety.recovery import open_lake

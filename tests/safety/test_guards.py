@@ -18,6 +18,7 @@ import pytest
 
 import r2d2.safety
 from r2d2.errors import R2D2Error
+from r2d2.model.rebuild import Comparison, Placed
 from r2d2.safety import codec
 from r2d2.safety import snapshots as tables
 from r2d2.safety.apply import Approval
@@ -28,7 +29,6 @@ from r2d2.safety.guards import check_plan
 from r2d2.safety.journal import line_of, read_journal
 from r2d2.safety.paths import JOURNAL, SAFETY
 from r2d2.safety.plan import Plan, parse_plan, plan_bytes, recipe_digest, seal
-from r2d2.safety.ports import Comparison, Placed
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.purge import purge
 from r2d2.safety.records import FORMAT, MoveIntended, Opened, PlanStarted, Restored, decode_record, encode_record

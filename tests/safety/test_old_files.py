@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from r2d2.model.rebuild import Content
 from r2d2.safety.doctor import BAD, doctor
 from r2d2.safety.errors import JournalDamaged, Refused
 from r2d2.safety.locked_lake import hold, posix_files, read_registry
 from r2d2.safety.paths import JOURNAL, QUARANTINE
-from r2d2.safety.plan import VERSION, Content, Entry, Plan, read_plan, recipe_digest, seal, write_plan
+from r2d2.safety.plan import VERSION, Entry, Plan, read_plan, recipe_digest, seal, write_plan
 from r2d2.safety.snapshots import see_table
 
 OLD = Path(__file__).parent / "old"

@@ -171,7 +171,7 @@ class Stories(RuleBasedStateMachine):
 
 
 def _at(files: MemoryFiles, name: str, paths: tuple[str, ...]) -> Any:
-    from r2d2.safety.ports import Placed
+    from r2d2.model.rebuild import Placed
 
     return Placed(f"{files.root}/{name}", tuple(path for path in paths if not path.endswith("_SUCCESS")))
 

@@ -1,14 +1,12 @@
-"""Second reader for safe deletion: Spark's answers as `r2d2.safety.ports.Rebuilder` asks for them."""
+"""Second reader for safe deletion: Spark's rebuilder, with the progress of a command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from r2d2.engine.second_reader.questions import Compared, Measured
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.errors import R2D2Error
-from r2d2.safety.plan import Content
-from r2d2.safety.ports import Compare, Comparison, Placed, Rebuild, Verify
+from r2d2.model.rebuild import Compare, Comparison, Content, Placed, Rebuild, Verify
 
 Stages = Callable[[str, int, int], None]  # what is being done, how many are done, of how many (0: not known)
 
@@ -32,7 +30,7 @@ class ByValues:
 
     def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
         """Run each recipe on its parent and compare with the child."""
-        return [_comparison(one) for one in self._rebuilder.verify_many(asked)]
+        return self._rebuilder.verify_many(asked)
 
     def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
         """Write the table that each recipe makes of its parent."""
@@ -42,18 +40,8 @@ class ByValues:
 
     def compare_many(self, asked: Sequence[Compare]) -> list[Comparison | R2D2Error]:
         """Compare tables on disk, two by two."""
-        return [_comparison(one) for one in self._rebuilder.compare_many(asked)]
+        return self._rebuilder.compare_many(asked)
 
     def measure_many(self, tables: Sequence[Placed]) -> list[Content | R2D2Error]:
         """Counts and digest of tables on disk."""
-        measured = self._rebuilder.measure_many(tables)
-        return [one if isinstance(one, R2D2Error) else content_of(one) for one in measured]
-
-
-def content_of(measured: Measured) -> Content:
-    """The measurement in the words of safe deletion."""
-    return Content(measured.rows, measured.distinct_rows, measured.digest)
-
-
-def _comparison(compared: Compared | R2D2Error) -> Comparison | R2D2Error:
-    return compared if isinstance(compared, R2D2Error) else Comparison(compared.differs, content_of(compared.content))
+        return self._rebuilder.measure_many(tables)

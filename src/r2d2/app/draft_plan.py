@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from r2d2.app.by_values import Stages, content_of
+from r2d2.app.by_values import Stages
 from r2d2.app.deletions import is_as_seen
 from r2d2.app.proposal import Planned
-from r2d2.engine.second_reader.questions import Measured
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.engine.spark.failures import worker_died
 from r2d2.errors import R2D2Error, UserError
 from r2d2.flows.plan import Recipes
 from r2d2.model.profile import TableProfile
 from r2d2.model.proposal import Deletion
+from r2d2.model.rebuild import Content, Placed
 from r2d2.model.recipe import GIVEN, INFERRED, Recipe
 from r2d2.model.scan import Scan
 from r2d2.model.table import Table
@@ -25,8 +25,7 @@ from r2d2.safety.files import Files
 from r2d2.safety.guards import LakeSize, number_to_type, refuse_same_table, refuse_unread
 from r2d2.safety.locked_lake import read_registry
 from r2d2.safety.per_table import own_errors
-from r2d2.safety.plan import VERSION, Content, Entry, Plan, TableSeen, recipe_digest, seal
-from r2d2.safety.ports import Placed
+from r2d2.safety.plan import VERSION, Entry, Plan, TableSeen, recipe_digest, seal
 from r2d2.safety.preflight import NeededBytes, refuse_lake_between, refuse_last_copy
 from r2d2.safety.snapshots import look_at, placed, refuse_checksum_beside, refuse_unexplained, see_table
 from r2d2.steps.mark_deleted import below
@@ -76,7 +75,7 @@ def draft_plan(
         if isinstance(content, R2D2Error):
             left_out.append(NotPlanned(child.name, str(content.args[0])))
         else:
-            entries.append(Entry(child, (parent,), instructions, recipe_digest(instructions), content_of(content)))
+            entries.append(Entry(child, (parent,), instructions, recipe_digest(instructions), content))
     return Draft(_sealed(scan, files.root, entries) if entries else None, tuple(left_out))
 
 
@@ -132,7 +131,7 @@ class _Drafts:
         )
         return child, parent, instructions | {"origin": GIVEN if line.given else INFERRED}
 
-    def measured(self, children: list[TableSeen], stages: Stages) -> Sequence[Measured | R2D2Error]:
+    def measured(self, children: list[TableSeen], stages: Stages) -> Sequence[Content | R2D2Error]:
         """Counts and digest of each table, or why they cannot be had."""
         places = [self._placed(child) for child in children]
         stages("counting rows with a second reader", 0, len(places))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
+from r2d2.model.rebuild import Comparison, Content, Verify
 from r2d2.safety.batches import shares
 from r2d2.safety.errors import Changed, DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.files import Files
@@ -26,8 +27,8 @@ from r2d2.safety.operations import (
     operations,
 )
 from r2d2.safety.per_table import ask, each, own_errors
-from r2d2.safety.plan import Content, Entry, Plan, TableSeen
-from r2d2.safety.ports import Comparison, Rebuilder, Verify
+from r2d2.safety.plan import Entry, Plan, TableSeen
+from r2d2.safety.ports import Rebuilder
 from r2d2.safety.preflight import TableChecks
 from r2d2.safety.quarantine import in_quarantine, sync_names
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from r2d2.model.rebuild import Compare, Comparison, Placed
 from r2d2.safety.batches import batches, shares
 from r2d2.safety.deleted import deleted, find_slot, refuse_unsettled
 from r2d2.safety.errors import Changed, DiskError
 from r2d2.safety.locked_lake import Lake
 from r2d2.safety.per_table import ask, each
-from r2d2.safety.ports import Compare, Comparison, Placed, Rebuilder
+from r2d2.safety.ports import Rebuilder
 from r2d2.safety.quarantine import in_work, scrap_or_say
 from r2d2.safety.rebuild_exactly import Rebuilding, examine_quarantined, rebuild_all, rebuilt
 from r2d2.safety.records import Drilled

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from r2d2.model.rebuild import Content
 from r2d2.model.versions import FileVersion
 from r2d2.safety import codec
 from r2d2.safety.errors import Refused
@@ -80,15 +81,6 @@ def folders_of(paths: Iterable[str]) -> tuple[str, ...]:
         parts = path.split("/")[:-1]
         found.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
     return tuple(sorted(found, key=lambda folder: (-folder.count("/"), folder)))
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What a table holds, whatever its files look like. The digest is the rebuilder's: equal rows, equal digest."""
-
-    rows: int  # copies count
-    distinct_rows: int
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from r2d2.errors import R2D2Error
+from r2d2.model.rebuild import Content, Placed, Rebuild
 from r2d2.safety.errors import Changed, DiskError, Refused
 from r2d2.safety.files import FILE, Files
 from r2d2.safety.paths import check_path, join
 from r2d2.safety.per_table import ask, each, own_errors
-from r2d2.safety.plan import Content, Entry, TableSeen, is_bookkeeping
-from r2d2.safety.ports import Placed, Rebuild, Rebuilder
+from r2d2.safety.plan import Entry, TableSeen, is_bookkeeping
+from r2d2.safety.ports import Rebuilder
 from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import Slot
 from r2d2.safety.snapshots import Examined, Look, below, examine, look_at, placed, some

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from r2d2.model.rebuild import Content
 from r2d2.safety import codec
 from r2d2.safety.errors import Refused
-from r2d2.safety.plan import Content, Entry, refuse_malformed_entry
+from r2d2.safety.plan import Entry, refuse_malformed_entry
 
 FORMAT = 2
 

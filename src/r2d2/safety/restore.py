@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from r2d2.model.rebuild import Placed
 from r2d2.safety.batches import batches
 from r2d2.safety.deleted import find_slot, refuse_unsettled
 from r2d2.safety.errors import Changed, DiskError, Refused, in_one_line
@@ -20,7 +21,7 @@ from r2d2.safety.locked_lake import Lake
 from r2d2.safety.paths import SAFETY, folder_of, join
 from r2d2.safety.per_table import each
 from r2d2.safety.plan import TableSeen, folders_of
-from r2d2.safety.ports import Placed, Rebuilder
+from r2d2.safety.ports import Rebuilder
 from r2d2.safety.quarantine import (
     in_quarantine,
     in_work,

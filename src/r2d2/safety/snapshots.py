@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from r2d2.model.rebuild import Placed
 from r2d2.safety.errors import Changed, Refused
 from r2d2.safety.files import FILE, FOLDER, Files, Stat
 from r2d2.safety.paths import join
 from r2d2.safety.plan import FileSeen, TableSeen, is_bookkeeping
-from r2d2.safety.ports import Placed
 from r2d2.safety.posix_versions import modified_ns, same_version
 
 _SHOWN = 3

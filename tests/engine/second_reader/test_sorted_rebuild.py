@@ -16,9 +16,9 @@ from r2d2.engine.second_reader import arrange as arrange_rows
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import Compare
+from r2d2.model.rebuild import Rebuild
 from r2d2.model.recipe import OutputColumn, Recipe, SortKey
 from r2d2.model.schema import Column
-from r2d2.safety.ports import Rebuild
 from tests.engine.recipes.test_row_order import shuffled, tables
 from tests.engine.second_reader.test_rebuilder import Put, put, rows_of
 from tests.support.order_oracle import in_order, is_sorted

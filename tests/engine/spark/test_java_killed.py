@@ -13,9 +13,9 @@ import pytest
 
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.engine.spark.session import open_session
+from r2d2.model.rebuild import Compare, Rebuild, Verify
 from r2d2.model.recipe import OutputColumn, Recipe, SortKey
 from r2d2.model.schema import Column
-from r2d2.safety.ports import Compare, Rebuild, Verify
 from r2d2.settings import Settings
 from tests.engine.second_reader.test_rebuilder import put
 from tests.support.cluster import processes_of

@@ -14,7 +14,6 @@ from r2d2.engine.run.tasks import run_tasks
 from r2d2.engine.second_reader.arrange import arranged, kept_rows, remove_leftovers
 from r2d2.engine.second_reader.instructions import Instructions
 from r2d2.engine.second_reader.many import Pair, can_share, made_rows, rows_listed, tally_pairs
-from r2d2.engine.second_reader.questions import Compare, Compared, Measured, Placed, Rebuild, Verify
 from r2d2.engine.second_reader.read import (
     Read,
     has_places,
@@ -45,6 +44,7 @@ from r2d2.engine.spark.jobs import run_job
 from r2d2.engine.spark.ship_code import ship
 from r2d2.errors import R2D2Error, TableError
 from r2d2.model.counted import counted
+from r2d2.model.rebuild import Compare, Comparison, Content, Placed, Rebuild, Verify
 from r2d2.model.recipe import Order, Recipe
 from r2d2.model.schema import Token
 
@@ -102,11 +102,11 @@ class SparkRebuilder:
                 keep_where(given.recipe.where, self._reads[key], given.fold_case)
             rows_listed(given, shape)
 
-    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Compared:
+    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
         """Run the recipe on the parent and compare with the child: every row with its copies, and the schema."""
         given, shape = Instructions.parse(recipe), shape_of(child.path, child.files)
         if wrong := _other_schema(given.form, shape):
-            return Compared(wrong, self.measure(child))
+            return Comparison(wrong, self.measure(child))
         with columns_for(self._session()):
             made, parent_shape = self._made(given, parent)
             size = shape.size_bytes + parent_shape.size_bytes
@@ -114,21 +114,21 @@ class SparkRebuilder:
             (tally,) = tally_rows(self._session(), [work])
         refuse_other_count(tally.read_made, parent_shape)
         refuse_other_count(tally.read_there, shape)
-        return Compared(_difference(tally, "the recipe makes"), _content(tally, shape))
+        return Comparison(_difference(tally, "the recipe makes"), _content(tally, shape))
 
-    def compare(self, *, rebuilt: Placed, child: Placed) -> Compared:
+    def compare(self, *, rebuilt: Placed, child: Placed) -> Comparison:
         """Compare two tables on disk: every row with its copies, and the schema. The content is the rebuilt one's."""
         one, other = shape_of(rebuilt.path, rebuilt.files), shape_of(child.path, child.files)
         if one.signature != other.signature:
-            return Compared("their columns or types differ", self.measure(rebuilt))
+            return Comparison("their columns or types differ", self.measure(rebuilt))
         with columns_for(self._session()):
             frame = both_counts(row_texts(self._read(other)), row_texts(self._read(one)))
             (tally,) = tally_rows(self._session(), [Counted(frame, one.size_bytes + other.size_bytes)])
         refuse_other_count(tally.read_made, other)
         refuse_other_count(tally.read_there, one)
-        return Compared(_difference(tally, "the original has"), _content(tally, one))
+        return Comparison(_difference(tally, "the original has"), _content(tally, one))
 
-    def measure(self, table: Placed) -> Measured:
+    def measure(self, table: Placed) -> Content:
         """Counts and digest of a table on disk. The digest depends on rows and schema, not on files or order."""
         shape = shape_of(table.path, table.files)
         with columns_for(self._session()):
@@ -139,7 +139,7 @@ class SparkRebuilder:
 
     def measure_many(
         self, tables: Sequence[Placed], progress: Callable[[int], None] = lambda done: None
-    ) -> list[Measured | R2D2Error]:
+    ) -> list[Content | R2D2Error]:
         """The same of many tables, of which the small ones share jobs; an error where one cannot be read."""
         shapes = Shapes()
 
@@ -148,10 +148,10 @@ class SparkRebuilder:
 
         return share(tables, pair=pair, together=self._measured, alone=self.measure, progress=progress)
 
-    def _measured(self, pairs: Sequence[Pair]) -> list[Measured]:
+    def _measured(self, pairs: Sequence[Pair]) -> list[Content]:
         return [content for _, content in self._tallied(pairs)]
 
-    def verify_many(self, asked: Sequence[Verify]) -> list[Compared | R2D2Error]:
+    def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
         """`verify` of many tables, of which the small ones share jobs."""
         shapes = Shapes()
 
@@ -159,15 +159,15 @@ class SparkRebuilder:
             given, child = Instructions.parse(one.recipe), shapes.of(one.child)
             return None if _other_schema(given.form, child) else Pair(child, shapes.of(only(one.parents)), given)
 
-        def together(pairs: Sequence[Pair]) -> list[Compared]:
-            return [Compared(_difference(t, "the recipe makes"), content) for t, content in self._tallied(pairs)]
+        def together(pairs: Sequence[Pair]) -> list[Comparison]:
+            return [Comparison(_difference(t, "the recipe makes"), content) for t, content in self._tallied(pairs)]
 
-        def alone(one: Verify) -> Compared:
+        def alone(one: Verify) -> Comparison:
             return self.verify(recipe=one.recipe, parent=only(one.parents), child=one.child)
 
         return share(asked, pair=pair, together=together, alone=alone)
 
-    def compare_many(self, asked: Sequence[Compare]) -> list[Compared | R2D2Error]:
+    def compare_many(self, asked: Sequence[Compare]) -> list[Comparison | R2D2Error]:
         """`compare` of many tables, of which the small ones share jobs."""
         shapes = Shapes()
 
@@ -175,8 +175,8 @@ class SparkRebuilder:
             rebuilt, child = shapes.of(one.rebuilt), shapes.of(one.child)
             return Pair(rebuilt, child) if rebuilt.signature == child.signature else None
 
-        def together(pairs: Sequence[Pair]) -> list[Compared]:
-            return [Compared(_difference(t, "the original has"), content) for t, content in self._tallied(pairs)]
+        def together(pairs: Sequence[Pair]) -> list[Comparison]:
+            return [Comparison(_difference(t, "the original has"), content) for t, content in self._tallied(pairs)]
 
         return share(
             asked, pair=pair, together=together, alone=lambda o: self.compare(rebuilt=o.rebuilt, child=o.child)
@@ -198,7 +198,7 @@ class SparkRebuilder:
 
         return share(asked, pair=pair, together=self._rebuilt, alone=alone)
 
-    def _tallied(self, pairs: Sequence[Pair]) -> list[tuple[Tally, Measured]]:
+    def _tallied(self, pairs: Sequence[Pair]) -> list[tuple[Tally, Content]]:
         with columns_for(self._session()):
             tallies = tally_pairs(self._session(), pairs)
         found = []
@@ -311,8 +311,8 @@ def declares_order(shape: Shape, recipe: Recipe, *, fold_case: bool) -> bool:
     return declared is not None and spelled(declared) == spelled(recipe.order)
 
 
-def _content(tally: Tally, shape: Shape) -> Measured:
-    return Measured(tally.read_there, tally.distinct_there, tally.digest(shape.signature))
+def _content(tally: Tally, shape: Shape) -> Content:
+    return Content(tally.read_there, tally.distinct_there, tally.digest(shape.signature))
 
 
 def _difference(tally: Tally, other: str) -> str:

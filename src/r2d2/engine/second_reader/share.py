@@ -16,7 +16,7 @@ from r2d2.engine.spark.failures import worker_died
 from r2d2.errors import R2D2Error, TableError, UserError
 
 if TYPE_CHECKING:
-    from r2d2.engine.second_reader.questions import Placed
+    from r2d2.model.rebuild import Placed
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")

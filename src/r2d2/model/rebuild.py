@@ -1,0 +1,60 @@
+"""Questions about tables on disk and recipes, and their answers: the words that safe deletion and its reader share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A table where it lies now. Exactly these files are to be read, whatever else lies there (HAZARDS 7, 8)."""
+
+    path: str  # absolute: its folder, or the file
+    files: tuple[str, ...]  # those that hold rows, below path; ('',) if the table is one file
+    # In quarantine a table's name is a hash, without extension: the format is for the recipe to say.
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Counts and digest of a table's rows, whatever its files look like. Equal rows have an equal digest."""
+
+    rows: int  # copies count
+    distinct_rows: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Result of comparing every row by value."""
+
+    differs: str  # one sentence, '' if rows, copies and schema are the same
+    content: Content  # of the table that was compared
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Is the child what the recipe makes of its parents?"""
+
+    recipe: Mapping[str, Any]
+    parents: tuple[Placed, ...]
+    child: Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Write what the recipe makes of the parents into the empty folder *into*; as one file if that is asked."""
+
+    recipe: Mapping[str, Any]
+    parents: tuple[Placed, ...]
+    into: str
+    one_file: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Are two tables on disk the same?"""
+
+    rebuilt: Placed
+    child: Placed
