@@ -2,7 +2,7 @@
 
 One table is added, then rows are appended to one in a hundred tables, then one in a hundred is replaced; after each
 change `r2d2 update` runs as a user runs it. At the end a scan from scratch into a new state must give the same edges.
-Bytes are those of rows, of hashes that were kept instead, and of footers.
+Bytes are those of rows and of footers.
 `python -m benchmarks.update families` takes one of the two lakes only.
 """
 
@@ -99,11 +99,10 @@ def _row(
         "seconds": seconds,
         "without session": seconds - session,
         "MB of rows": answer["bytes_read"] / 1e6,
-        "MB of kept hashes": answer["kept_bytes_read"] / 1e6,
         "MB of footers": footers / 1e6,
     }
     if fresh:
-        read = ("MB of rows", "MB of kept hashes", "MB of footers")
+        read = ("MB of rows", "MB of footers")
         row["% of the bytes"] = 100 * sum(row[k] for k in read) / sum(fresh[k] for k in read)
         row["% of the seconds"] = 100 * row["without session"] / fresh["without session"]
     print(row, flush=True)

@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "engine.kernels": {"model", "errors"},
     "engine.spark": {"errors", "settings"},
     "engine.run": {"model", "errors", "engine.spark"},
-    "engine.rows": {"model", "errors", "engine.kernels", "engine.run", "engine.spark", "stores"},  # the hash cache
+    "engine.rows": {"model", "errors", "engine.kernels", "engine.run", "engine.spark"},
     "engine.recipes": {"model", "errors"}
     | {
         "engine.kernels",

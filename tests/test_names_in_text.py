@@ -12,7 +12,7 @@ PLACES = ("src", "tests", "benchmarks", "docs", "Makefile", "README.md", "pyproj
 _DOTTED = re.compile(r"(?<![.\w])r2d2(?:\.[A-Za-z_]\w*)+")
 _FILE = re.compile(r"\bsrc/r2d2/[\w/]+(?:\.\w+)?/?")
 # Names that are meant to lead nowhere.
-INVENTED = {"r2d2.lake.new", "r2d2.x", "r2d2.toml", "r2d2.model.kept.open"}
+INVENTED = {"r2d2.lake.new", "r2d2.x", "r2d2.toml"}
 
 
 def texts() -> Iterator[Path]:

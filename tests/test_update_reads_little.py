@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from r2d2.app.update import as_scanned
-from r2d2.engine.rows.cache import block_name, is_that_file, mark_of
 from r2d2.errors import UserError
 from r2d2.flows.update import Update
 from r2d2.model.scan import Scan
@@ -26,11 +23,9 @@ from r2d2.model.table import Absent, DataFile
 from r2d2.pipeline import silent, update
 from r2d2.report.edges import EdgeRow, standing_edges
 from r2d2.settings import Settings
-from r2d2.state import hashes
-from r2d2.state.hashes import KeptHashes
 from r2d2.steps import prune_by_content, verify_containment
 from r2d2.steps.leave_out_absent import leave_out_absent
-from tests.support.in_process import KEY, Reader
+from tests.support.in_process import Reader
 from tests.test_updates import assert_founded, assert_same
 
 FEW = {"few": Absent("all")}
@@ -47,9 +42,8 @@ def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 class Lake:
     """A folder of tables with one column, and its newest scan."""
 
-    def __init__(self, folder: Path, hashes: Path | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.hashes = hashes  # where hashes are kept from one update to the next
         self._time = OLD_NS
         self.scan = Scan(())
         self.reader = Reader()
@@ -66,21 +60,12 @@ class Lake:
         return path
 
     def begin(self) -> None:
-        books = self.books()
-        self.scan = replace(Reader(books).scan(str(self.folder), Settings()), run="first")
-        if books:
-            books.save(self.scan.tables)
-
-    def books(self) -> KeptHashes | None:
-        return KeptHashes(self.hashes, most_bytes=10**9, mark=mark_of(KEY)) if self.hashes else None
+        self.scan = replace(Reader().scan(str(self.folder), Settings()), run="first")
 
     def update(self, **options: Any) -> Update:
-        """Update, hold the result against a scan from scratch unless something is kept, and go on from there."""
-        books = self.books()
-        self.reader = Reader(books)
+        """Update, hold the result against a scan from scratch, and go on from there."""
+        self.reader = Reader()
         done = update(self.scan, settings=Settings(), tools=self.reader.tools, progress=silent, **options)
-        if books:
-            books.save(done.scan.tables)
         assert_same(Reader().scan(str(self.folder), Settings()), leave_out_absent(done.scan))
         assert_founded(done.scan)
         self.scan = replace(done.scan, run=f"after {self.scan.run}")
@@ -332,123 +317,3 @@ def test_other_settings_than_the_scans_are_refused() -> None:
     old = Scan(())
     with pytest.raises(UserError, match="bag is True and was False"):
         as_scanned(Settings(bag=True), old)
-
-
-@pytest.fixture
-def keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
-    """The same lake in two columns of text, beside which hashes are kept, as many as there are."""
-    monkeypatch.setattr(hashes, "MOST_OF_LAKE", 100.0)
-    made = Lake(tmp_path / "lake", tmp_path / "hashes")
-    for name, rows in (("all", 100), ("most", 60), ("few", 20)):
-        made.write(name, texts(rows), more=texts(rows))
-    made.begin()
-    return made
-
-
-def texts(rows: int) -> list[str]:
-    """Which take more bytes than their hashes."""
-    return [hashlib.sha256(b"%d" % number).hexdigest() for number in range(rows)]
-
-
-def test_what_was_hashed_and_has_not_changed_is_not_read_again(keeping: Lake) -> None:
-    keeping.write("few", texts(21), more=texts(21))
-    keeping.update()
-    assert keeping.reader.read == {"few"} and keeping.reader.kept_bytes_read
-    assert {("all", "few"), ("most", "few")} <= keeping.edges()
-
-
-def test_of_a_table_with_a_new_file_only_that_is_read(keeping: Lake) -> None:
-    part = keeping.write("few", texts(61)[-1:], part=1, more=texts(61)[-1:])
-    keeping.update()
-    assert ("all", "few") in keeping.edges() and ("most", "few") not in keeping.edges()
-    (file,) = [file for table in keeping.scan.tables for file in table.files if file.path == str(part)]
-    size = sum(size for _, size in file.parts)
-    assert keeping.reader.read == {"few"}
-    assert keeping.reader.bytes_read in (size, 2 * size, 3 * size), "sampled and compared, and nothing else"
-
-
-def test_a_renamed_table_is_known_by_its_files(keeping: Lake) -> None:
-    (keeping.folder / "most").rename(keeping.folder / "the most")
-    keeping.write("few", texts(21), more=texts(21))
-    keeping.update()
-    assert keeping.reader.read == {"few"}
-
-
-def test_samples_are_kept_too(keeping: Lake) -> None:
-    keeping.write("all", [*texts(40), "something else"], more=[*texts(40), "something else"])
-    keeping.update()
-    assert keeping.reader.read == {"all"}  # the others' sampled rows are looked for in it
-    assert ("all", "most") not in keeping.edges() and ("all", "few") in keeping.edges()
-
-
-@pytest.mark.parametrize("what", ["gone", "cut", "flipped", "no index", "a damaged index"])
-def test_where_what_was_kept_is_lost_or_damaged_tables_are_read(keeping: Lake, what: str) -> None:
-    assert keeping.hashes
-    index, packs = keeping.hashes / "index.parquet", list(keeping.hashes.glob("*.hashes"))
-    assert packs
-    for path in packs:
-        content = bytearray(path.read_bytes())
-        if what == "gone":
-            path.unlink()
-        elif what == "cut":
-            path.write_bytes(content[:-1])
-        elif what == "flipped":
-            path.write_bytes(bytes(byte ^ 1 for byte in content))
-    if what == "no index":
-        index.unlink()
-    elif what == "a damaged index":
-        index.write_bytes(index.read_bytes()[:-9])
-    keeping.write("few", texts(21), more=texts(21))
-    keeping.update()  # which holds it against a scan
-    assert keeping.reader.read > {"few"}
-
-
-def test_of_a_file_that_was_just_written_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashes, "MOST_OF_LAKE", 100.0)
-    lake = Lake(tmp_path / "lake", tmp_path / "hashes")
-    for name, rows in (("all", 100), ("most", 60)):
-        now = time.time_ns() // 10**9 * 10**9  # in whole seconds: the clock of such a file system is coarse
-        os.utime(lake.write(name, texts(rows), more=texts(rows)), ns=(now, now))
-    lake.begin()
-    assert not list((tmp_path / "hashes").glob("*.hashes"))
-
-
-def test_no_value_of_anybody_s_is_kept(keeping: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune_by_content, "SMALL_ROWS", 0)  # so that rows are sampled
-    keeping.write("numbers", [7_777_777_001 + n for n in range(50)], more=texts(50))
-    keeping.write("some numbers", [7_777_777_001 + n for n in range(9)], more=texts(9))
-    keeping.update()
-    assert keeping.hashes
-    packs = b"".join(path.read_bytes() for path in keeping.hashes.glob("*.hashes"))
-    assert b'", ' in packs, "there are samples in it"
-    assert b"777777700" not in packs and texts(1)[0].encode() not in packs
-
-
-@pytest.mark.parametrize("how", ["gone", "replaced", "written to"])
-def test_what_was_kept_of_a_file_does_not_speak_for_another(keeping: Lake, how: str) -> None:
-    """Right between the listing and the comparison."""
-    part = {"path": str(keeping.folder / "most" / "part-0.parquet")}
-    (file,) = [file for table in keeping.scan.tables for file in table.files if file.path == part["path"]]
-    part["file"] = list(file.version)  # type: ignore[assignment]
-    assert is_that_file(part)
-    if how == "gone":
-        Path(part["path"]).unlink()
-    elif how == "written to":
-        content = Path(part["path"]).read_bytes()
-        Path(part["path"]).write_bytes(content[::-1])
-        os.utime(part["path"], ns=(file.modified_ns, file.modified_ns))  # the same file, as large, and the same time
-    else:
-        copy = Path(part["path"]).with_name("copy")
-        shutil.copy2(part["path"], copy)  # as large, and with the same time
-        copy.replace(part["path"])
-    assert not is_that_file(part)
-
-
-def test_another_key_has_other_hashes(keeping: Lake) -> None:
-    books = keeping.books()
-    assert books
-    part = {"file": [1, 2, 3, 4], "first": 0, "rows": 5, "partition": [], "fold": False}
-    names = {block_name(part, [("id",)], key=key, bits=bits) for key in (KEY, b"x" * 32) for bits in (8, 128)}
-    assert len(names) == 4
-    one, other = (block_name(part, tokens, key=KEY, bits=128) for tokens in ([("a",), ("b",)], [("b",), ("a",)]))
-    assert one == other, "whatever the order of the columns"

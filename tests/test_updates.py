@@ -14,18 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.engine.rows.cache import mark_of
 from r2d2.flows.update import Update
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
 from r2d2.pipeline import silent, update
 from r2d2.settings import Settings
-from r2d2.state import hashes
-from r2d2.state.hashes import KeptHashes
 from r2d2.steps import prune_by_content, verify_containment
 from r2d2.steps.leave_out_absent import leave_out_absent
-from tests.support.in_process import KEY, Reader
+from tests.support.in_process import Reader
 from tests.support.random_changes import ChangingLake
 
 SEQUENCES = int(os.environ.get("TORTURE_UPDATES", 200))  # `make torture-update` sets it
@@ -132,18 +129,11 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
         aside = Path(name) / "aside"
         aside.mkdir()
         lake = ChangingLake(folder, rng, aside=aside)
-        patch.setattr(hashes, "MOST_OF_LAKE", rng.choice([0.2, 5.0, 5.0]))
-        books = kept_in(Path(name) / "hashes")
-        scan = named(Reader(books).scan(str(folder), settings), 0)
-        books.save(scan.tables)
+        scan = named(Reader().scan(str(folder), settings), 0)
         for turn in range(CHANGES):
             done = [lake.change() for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
-            done += [damage_kept(Path(name) / "hashes", rng)]
             away = put_away(scan, lake)
-            books = kept_in(Path(name) / "hashes")
-            reader = Reader(books)
-            result = update(scan, settings=settings, tools=reader.tools, progress=silent, rebuildable=away)
-            books.save(result.scan.tables)
+            result = update(scan, settings=settings, tools=Reader().tools, progress=silent, rebuildable=away)
             fresh = Reader().scan(str(folder), settings)
             try:
                 assert_same(fresh, leave_out_absent(result.scan))
@@ -154,29 +144,7 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
                 raise AssertionError(f"seed {seed}, {kind}, turn {turn}, after {done}: {error}") from error
             scan = named(result.scan, turn + 1)
             note(result, seen)
-            seen["kept hashes"] += reader.kept_bytes_read
         seen["rewritten in place"] += lake.rewritten_in_place
-
-
-def kept_in(folder: Path) -> KeptHashes:
-    return KeptHashes(folder, most_bytes=10**9, mark=mark_of(KEY))
-
-
-def damage_kept(folder: Path, rng: random.Random) -> str:
-    """Now and then, something happens to what is kept; its name."""
-    files = sorted(folder.iterdir()) if rng.random() < 0.2 and folder.exists() else []
-    if not files:
-        return ""
-    path = rng.choice(files)
-    kind = rng.choice(["gone", "cut", "flipped"])
-    content = bytearray(path.read_bytes())
-    if kind == "gone":
-        path.unlink()
-    elif content:
-        place = rng.randrange(len(content))
-        content[place] ^= 1 << rng.randrange(8)
-        path.write_bytes(content if kind == "flipped" else content[:place])
-    return f"{path.suffix} {kind}"
 
 
 def put_away(scan: Scan, lake: ChangingLake) -> dict[str, Absent]:
@@ -248,4 +216,3 @@ def test_an_update_is_what_a_scan_from_scratch_is() -> None:
     for what in ("tables away", "edges of tables away", "partitioned", "back", "rewritten in place", "taken apart"):
         assert seen[what] > SEQUENCES / 20, what
     assert seen["kept edges"] > 0.3 * seen["edges"], "or nothing was put to the test"
-    assert seen["kept hashes"] > 16 * SEQUENCES

@@ -16,25 +16,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.app.find import hold_against
-from r2d2.engine.rows.cache import mark_of
 from r2d2.errors import UserError
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import Scan
 from r2d2.pipeline import silent
 from r2d2.report.find import Finding, Likeness
 from r2d2.settings import Settings
-from r2d2.state import hashes
-from r2d2.state.hashes import KeptHashes
 from r2d2.steps import prune_by_content, verify_containment
 from r2d2.steps.edges.compare_profiles import compare_schemas
 from r2d2.synthetic.oracle.truth import TrueEdge, brute_force_edges
 from r2d2.synthetic.oracle.truth_rows import read_rows
-from tests.support.in_process import KEY, Reader
+from tests.support.in_process import Reader
 from tests.support.random_changes import ChangingLake
 
 
-def find(scan: Scan, path: Path, kept: KeptHashes | None = None, **given: Any) -> Finding:
-    return hold_against(scan, str(path), Settings(**given), Reader(kept).tools, silent)
+def find(scan: Scan, path: Path, **given: Any) -> Finding:
+    return hold_against(scan, str(path), Settings(**given), Reader().tools, silent)
 
 
 def truth(folder: Path, stranger: Path, names: tuple[str, ...]) -> dict[tuple[str, str], TrueEdge]:
@@ -47,24 +44,20 @@ def as_dict(found: tuple[Likeness, ...]) -> dict[str, tuple[int, bool]]:
 
 
 @settings(max_examples=80, database=None)
-@given(st.integers(0, 10**9), st.booleans(), st.booleans())
-def test_what_is_found_is_what_counting_every_row_gives(seed: int, all_are_small: bool, keeps: bool) -> None:
+@given(st.integers(0, 10**9), st.booleans())
+def test_what_is_found_is_what_counting_every_row_gives(seed: int, all_are_small: bool) -> None:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         for step in (prune_by_content, verify_containment):
             patch.setattr(step, "SMALL_ROWS", 20_000 if all_are_small else 0)
-        patch.setattr(hashes, "MOST_OF_LAKE", 100.0)
-        books = KeptHashes(Path(name) / "hashes", most_bytes=10**9 if keeps else 0, mark=mark_of(KEY))
         (Path(name) / "lake").mkdir()
         lake = ChangingLake(Path(name) / "lake", rng, tidy=True)
         for _ in range(rng.randint(0, 3)):
             rng.choice([lake.add, lake.add_copy, lake.append])()
         lake.add()
         stranger = (lake.folder / lake.names[rng.randrange(len(lake.names))]).rename(Path(name) / "stranger")
-        scan = Reader(books).scan(str(lake.folder), Settings())
-        books.save(scan.tables)
-        found = find(scan, stranger, KeptHashes(Path(name) / "hashes", most_bytes=10**9))
-        assert keeps or not found.kept_bytes_read
+        scan = Reader().scan(str(lake.folder), Settings())
+        found = find(scan, stranger)
         profile = Reader().scan(str(stranger), Settings()).profiles[0]
         expected = truth(lake.folder, stranger, tuple(table.name for table in scan.tables))
     above = {p: (e.missing_rows, e.bag) for (p, c), e in expected.items() if c == "it" and e.contained}

@@ -211,29 +211,16 @@ def _has_worker(process: int) -> bool:
     return any("pyspark.worker" in line for line in processes(process).values())
 
 
-@pytest.mark.parametrize("how", ["by Spark", "right here"])
-def test_what_has_not_changed_is_taken_from_kept_hashes(
-    spark: Any, r2d2: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+def test_a_state_with_hashes_of_an_earlier_version_is_updated_and_they_are_left_alone(
+    r2d2: Command, tmp_path: Path
 ) -> None:
     lake, state = tmp_path / "lake", tmp_path / "state"
-    for name, rows in (("all", 3000), ("most", 2000), ("few", 100), ("long", 900)):
-        texts = [f"{random.Random(number).random()} {number}" for number in range(rows)]
-        write(lake / f"{name}.parquet", id=texts, name=texts[::-1] if name == "long" else texts)
-    write(lake / "wide.parquet", **{f"c{n}": list(range(20_000)) for n in range(8)})  # the bound is a share of the lake
-    scan_lake(Workspace(Settings(state=str(state)), spark=spark), [str(old(lake))])
-    texts = [f"{random.Random(number).random()} {number}" for number in range(102)]
-    write(lake / "few.parquet", id=texts, name=texts)
-    given = spark if how == "by Spark" else None
-    done = update_lake(Workspace(Settings(state=str(state)), spark=given)).scan
-    assert done.session_seconds == 0
-    assert 0 < done.bytes_read <= 3 * (lake / "few.parquet").stat().st_size and done.kept_bytes_read > 0
-    fresh = scan_lake(Workspace(Settings(state=str(tmp_path / "fresh")), spark=spark), [str(lake)])
-    assert_same(replace(fresh, settings=done.settings), done)
-    old(lake)
-    read = {}
-    for size in (1000, 0):
-        write(lake / "few.parquet", id=texts[size // 1000 :], name=texts[size // 1000 :])
-        told = json.loads(r2d2("update", "--state", state, "--json", "--keep-hashes", str(size)).out)
-        read[size] = told["bytes_read"], told["kept_bytes_read"]
-    assert read[0][0] > 5 * read[1000][0] and read[0][1] == 0 and read[1000][1] > 0
-    assert not list((state / "hashes").glob("*.hashes"))
+    write(lake / "one.parquet", id=[1, 2, 3])
+    assert r2d2("scan", old(lake), "--state", state).code == 0
+    (state / "hashes").mkdir()
+    (state / "hashes" / "index.parquet").write_bytes(b"as it was")
+    write(lake / "two.parquet", id=[2])
+    done = r2d2("update", "--state", state, "--json")
+    assert json.loads(done.out)["gained"] == [{"parent": "one.parquet", "child": "two.parquet"}]
+    assert json.loads(done.out)["kept_bytes_read"] == 0
+    assert (state / "hashes" / "index.parquet").read_bytes() == b"as it was"

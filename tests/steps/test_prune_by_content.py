@@ -41,16 +41,12 @@ class Table:
 class InMemory:
     """The tables' content. It keeps what it was asked; some tables cannot be read, and some are at hand."""
 
-    def __init__(
-        self, tables: Sequence[Table], *, unreadable: Collection[int] = (), near: Collection[int] = ()
-    ) -> None:
+    def __init__(self, tables: Sequence[Table], *, unreadable: Collection[int] = ()) -> None:
         self.tables = tables
         self.unreadable = set(unreadable)
-        self.near = set(near)
         self.rng = random.Random(7)
         self.probes: dict[int, Probe] = {}
         self.looked_for: dict[int, list[int]] = {}  # by child, its parents
-        self.near_asked: list[tuple[int, tuple[Column, ...]]] = []
 
     def take_samples(self, probes: Sequence[Probe]) -> Mapping[int, Rows]:
         assert not self.probes, "one question for all children"
@@ -73,10 +69,6 @@ class InMemory:
                 held = {repr(row) for row in self.tables[parent].seen_in(probes[child].columns)}
                 found[parent, child] = held & {text for text, *_ in samples[child]}
         return found
-
-    def at_hand(self, table: int, columns: Collection[Column]) -> bool:
-        self.near_asked.append((table, tuple(columns)))
-        return table in self.near
 
     def contained(self, parent: int, child: int) -> bool:
         """Brute force: whether each row of the child, in all its columns, is in the parent."""
@@ -164,15 +156,14 @@ def test_what_falls_is_counted_and_marked_and_what_stands_is_marked() -> None:
         assert set(edges.missing_rows) == {-1}, "a sample counts nothing"
 
 
-def test_small_parents_and_those_at_hand_are_left_to_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_parents_are_left_to_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step, "SMALL_ROWS", 50)
     tables = [wide(range(50)), wide(range(51)), wide(range(60)), wide(range(10, 12))]
-    content = InMemory(tables, near=[2])
+    content = InMemory(tables)
     pruned = prune(content, [(0, 3), (1, 3), (2, 3)], guaranteed=True, small_too=False)
-    assert content.looked_for == {3: [1]}
-    assert pairs_of(pruned.standing) == {(0, 3): Check.NONE, (1, 3): Check.SAMPLED, (2, 3): Check.NONE}
-    assert content.near_asked == [(1, tables[3].schema.columns), (2, tables[3].schema.columns)]
-    everything = InMemory(tables, near=[2])
+    assert content.looked_for == {3: [1, 2]}
+    assert pairs_of(pruned.standing) == {(0, 3): Check.NONE, (1, 3): Check.SAMPLED, (2, 3): Check.SAMPLED}
+    everything = InMemory(tables)
     prune(everything, [(0, 3), (1, 3), (2, 3)], guaranteed=True, small_too=True)
     assert everything.looked_for == {3: [0, 1, 2]}
 

@@ -20,7 +20,6 @@ from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Profiled, Table
 from r2d2.pipeline import Progress, Tools, run, silent
 from r2d2.settings import Settings
-from r2d2.state.hashes import KeptHashes
 
 KEY = bytes(range(32))
 HASHING = Hashing(read_slice, KEY, 128, slice_range)
@@ -43,22 +42,16 @@ class PlainContent(LakeContent):
 class Reader:
     """Tools for the pipeline, which note what was read."""
 
-    def __init__(self, kept: KeptHashes | None = None) -> None:
+    def __init__(self) -> None:
         self.profiled: list[str] = []
         self.read: set[str] = set()
         self.bytes_read = 0
-        self.kept = kept
         self.contents: list[PlainContent] = []
         self.tools = Tools(discover=discover_tables, profile=self._profile, content=self._content)
 
     def scan(self, lake: str, settings: Settings) -> Scan:
         """A scan from scratch."""
         return run([lake], settings=settings, tools=self.tools, progress=silent)
-
-    @property
-    def kept_bytes_read(self) -> int:
-        """As it is reported."""
-        return sum(content.kept_bytes_read for content in self.contents)
 
     def _profile(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         found, problems, apart = [], [], set()
@@ -104,9 +97,6 @@ class Reader:
             return read_slice(part, tokens)
 
         hashing = replace(HASHING, read=noting)
-        if self.kept is not None:
-            self.kept.begin(lake_bytes=scan.size_bytes)
-            hashing = replace(hashing, keep_in=self.kept.folder)
-        content = PlainContent(scan, None, hashing, None, self.kept)  # type: ignore[arg-type]
+        content = PlainContent(scan, None, hashing, None)  # type: ignore[arg-type]
         self.contents.append(content)
         return content

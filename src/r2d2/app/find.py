@@ -34,7 +34,7 @@ def find_in_lake(workspace: Workspace, path: str | Path) -> Finding:
     scan = workspace.scan_of_present()
     settings = as_scanned(workspace.settings, scan)
     with workspace.session() as session:
-        tools = workspace.tools(session, workspace.kept_hashes(writing=False), at_hand=FILES_AT_HAND)
+        tools = workspace.tools(session, at_hand=FILES_AT_HAND)
         finding = hold_against(scan, str(path), settings, tools, workspace.progress)
         return replace(finding, session_seconds=session.seconds)
 
@@ -81,7 +81,6 @@ def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progre
         _finding(path, both, similar, problems),
         is_table=same,
         bytes_read=content.bytes_read,
-        kept_bytes_read=content.kept_bytes_read,
     )
 
 

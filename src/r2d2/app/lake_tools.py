@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from r2d2.app.right_here import NotHere, compare_here, is_little, read_here, run_here
-from r2d2.engine.rows.cache import Kept
 from r2d2.engine.rows.compare_tables import Pair
 from r2d2.engine.rows.content import Answer, Content, TableContent
 from r2d2.engine.rows.hash_slices import Hashing, Piece
@@ -46,25 +44,17 @@ def lake_tools(
     shown: bool = False,
     at_hand: int = 0,
     meanwhile: int = 0,
-    kept: KeepsBooks | None = None,
 ) -> Tools:
     """What the pipeline needs of the world.
 
     With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark, that
-    of up to *meanwhile* files while it starts. Hashes are taken from and left with *kept*.
+    of up to *meanwhile* files while it starts.
     """
     return Tools(
         discover=discover_tables,
         profile=_Profiler(session, at_hand, meanwhile),
-        content=partial(_content, session, hashing_with(key, hash_bits), shown, kept),
+        content=partial(_content, session, hashing_with(key, hash_bits), shown),
     )
-
-
-class KeepsBooks(Kept, Protocol):
-    """Who keeps the books of hashes, for a lake that is being scanned."""
-
-    def begin(self, *, lake_bytes: int) -> None:
-        """The lake is so large."""
 
 
 def discover_tables(
@@ -163,11 +153,10 @@ class LakeContent(Content):
         session: LazySession,
         hashing: Hashing,
         report: Callable[[Reading], None] | None,
-        kept: Kept | None = None,
     ) -> None:
         tables = _Contents(scan)
         find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
-        super().__init__(session, tables, hashing, find_deadly, report=report, kept=kept)
+        super().__init__(session, tables, hashing, find_deadly, report=report)
         self._names = [table.name for table in scan.tables]
         self._here = False
 
@@ -199,7 +188,7 @@ class LakeContent(Content):
         if not self._here:
             return super().count_missing(pieces, edges, report_to)
         hashing = self.hashing
-        return compare_here(pieces, edges, key=hashing.key, bits=hashing.bits, keep_in=hashing.keep_in)
+        return compare_here(pieces, edges, key=hashing.key, bits=hashing.bits)
 
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
@@ -226,15 +215,11 @@ def _content(
     session: LazySession,
     hashing: Hashing,
     shown: bool,
-    kept: KeepsBooks | None,
     scan: Scan,
     settings: Settings,
     report: Callable[[Reading], None],
 ) -> LakeContent:
-    if kept is not None:
-        kept.begin(lake_bytes=scan.size_bytes)
-        hashing = replace(hashing, keep_in=kept.folder)
-    return LakeContent(scan, session, hashing, report if shown else None, kept)
+    return LakeContent(scan, session, hashing, report if shown else None)
 
 
 def hashing_with(key: bytes, bits: int = 128) -> Hashing:

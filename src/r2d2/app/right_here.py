@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from r2d2.engine.rows.cache import bytes_of
 from r2d2.lake.fresh_python import command, environment
 from r2d2.model.containment import Missing
 
@@ -31,7 +30,7 @@ class NotHere(Exception):
 
 def is_little(pieces: Sequence[Piece]) -> bool:
     """Whether some pieces of work take less than starting Spark."""
-    size = sum(map(bytes_of, pieces))
+    size = sum(piece["slice"]["bytes"] for piece in pieces)
     rows = sum(piece["slice"]["rows"] for piece in pieces)
     return len(pieces) <= LITTLE_PIECES and size <= LITTLE_BYTES and rows <= LITTLE_ROWS
 
@@ -49,11 +48,11 @@ def read_here(pieces: Sequence[Any], *, seconds: float) -> list[str]:
 
 
 def compare_here(
-    pieces: Sequence[Piece], edges: Mapping[int, Iterable[Pair]], *, key: bytes, bits: int, keep_in: str = ""
+    pieces: Sequence[Piece], edges: Mapping[int, Iterable[Pair]], *, key: bytes, bits: int
 ) -> tuple[dict[Pair, Missing], list[str]]:
     """Missing rows and copies of every edge, and notes, as `engine.compare_tables` gives them."""
     asked = [[number, [list(pair) for pair in pairs]] for number, pairs in edges.items()]
-    job = {"task": "compare", "pieces": pieces, "edges": asked, "key": key.hex(), "bits": bits, "keep_in": keep_in}
+    job = {"task": "compare", "pieces": pieces, "edges": asked, "key": key.hex(), "bits": bits}
     counts, notes = _ask(job)
     return {(parent, child): Missing(rows, copies) for parent, child, rows, copies in counts}, notes
 
@@ -86,7 +85,7 @@ def answer(job: Mapping[str, Any]) -> Any:
     from r2d2.formats.parquet.ranges import slice_range
     from r2d2.formats.parquet.read import read_slice
 
-    hashing = Hashing(read_slice, bytes.fromhex(job["key"]), job["bits"], slice_range, job.get("keep_in", ""))
+    hashing = Hashing(read_slice, bytes.fromhex(job["key"]), job["bits"], slice_range)
     if job["task"] == "compare":
         edges = {number: [(parent, child) for parent, child in pairs] for number, pairs in job["edges"]}
         missing, notes = compare_at_once(job["pieces"], edges=edges, hashing=hashing)

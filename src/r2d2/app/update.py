@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from r2d2.app.deletions import Deletions
 from r2d2.app.lake_tools import FILES_AT_HAND
-from r2d2.app.scan import tables_there
 from r2d2.app.workspace import Workspace
 from r2d2.errors import UserError
 from r2d2.flows.update import Update
@@ -35,18 +34,14 @@ def update_lake(workspace: Workspace) -> Updated:
         old = store.load()
         with workspace.deletions(old) as deletions:
             settings = as_scanned(workspace.settings, old)
-            kept = workspace.kept_hashes(writing=True)
-            tools = workspace.tools(session, kept, at_hand=FILES_AT_HAND)
+            tools = workspace.tools(session, at_hand=FILES_AT_HAND)
             away = old.absent if deletions is None else deletions.absent(old)
             found = update(old, settings=settings, tools=tools, progress=workspace.progress, rebuildable=away)
             done = _examined(Updated(**vars(found)), deletions)
         if not done.is_news:
-            if kept.is_too_large:
-                kept.save(tables_there(old))
-            return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0, kept_bytes_read=0))
+            return replace(done, scan=replace(old, session_seconds=session.seconds, bytes_read=0))
         scan = replace(done.scan, session_seconds=session.seconds)
         scan = replace(scan, run=store.save(scan, keep=settings.keep_runs, known=old))
-        kept.save(tables_there(scan))
         return replace(done, scan=scan)
 
 

@@ -17,7 +17,6 @@ from r2d2.app.deletions import (
     recover_root,
 )
 from r2d2.app.lake_tools import LakeContent, hashing_with, lake_tools
-from r2d2.engine.rows.cache import mark_of
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.engine.spark.session import LazySession
 from r2d2.errors import R2D2Error, StateError, UserError
@@ -33,7 +32,6 @@ from r2d2.safety.posix import PosixFiles
 from r2d2.safety.recovery import Recovered, open_lake
 from r2d2.safety.registry import Registry
 from r2d2.settings import Settings
-from r2d2.state.hashes import KeptHashes
 from r2d2.state.store import StateStore
 from r2d2.steps.leave_out_absent import leave_out_absent
 
@@ -149,23 +147,14 @@ class Workspace:
         """A Spark session that starts when it is first used; *works* for one that reads whole tables."""
         return LazySession(self.settings, self.spark, works=works)
 
-    def tools(self, session: LazySession, kept: KeptHashes, *, hash_bits: int = 128, **how: int) -> Tools:
+    def tools(self, session: LazySession, *, hash_bits: int = 128, **how: int) -> Tools:
         """The world as the steps of a scan need it; *how* is handed on to `lake_tools`."""
         shown = self.progress is not silent
-        return lake_tools(session, self.store.key(), hash_bits=hash_bits, shown=shown, kept=kept, **how)
+        return lake_tools(session, self.store.key(), hash_bits=hash_bits, shown=shown, **how)
 
     def content(self, scan: Scan, session: LazySession) -> LakeContent:
         """Access to the rows of a scan's tables."""
         return LakeContent(scan, session, hashing_with(self.store.key()), None)
-
-    def kept_hashes(self, *, writing: bool, reading: bool = True) -> KeptHashes:
-        """The hash cache of the state; write to it only while the state is locked."""
-        return KeptHashes(
-            self.store.hashes,
-            most_bytes=self.settings.keep_hashes * 1_000_000,
-            mark=mark_of(self.store.key()) if writing else "",
-            reading=reading,
-        )
 
     def root(self) -> str:
         """The lake's folder: as given, or that of the newest scan."""

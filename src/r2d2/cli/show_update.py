@@ -54,9 +54,7 @@ def _effort(report: UpdateReport) -> str:
     """One line on how much the update had to ask and to read."""
     known = f"{report.kept_edges:,} {_were(report.kept_edges)} taken over"
     asked = f"{counted(report.asked_pairs, 'pairs')} {_were(report.asked_pairs)} asked again"
-    kept = report.kept_bytes_read
-    hashes = f"and {bytes_for_people(kept)} of kept hashes " if kept else ""
-    read = f"{bytes_for_people(report.bytes_read)} of rows {hashes}read"
+    read = f"{bytes_for_people(report.bytes_read)} of rows read"
     return f"{_standing(report.edges)}; {known}, {asked}, {read}. Kept in {plain(report.state)}."
 
 

@@ -130,7 +130,6 @@ def noted(scan: Scan, content: Content) -> Scan:
         scan,
         problems=(*scan.problems, *(p for p in content.problems() if p.where not in known)),
         bytes_read=scan.bytes_read + content.bytes_read,
-        kept_bytes_read=scan.kept_bytes_read + content.kept_bytes_read,
     )
 
 

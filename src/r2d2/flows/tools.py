@@ -49,7 +49,6 @@ class Content(Sampling, Comparing, Protocol):
     """Reader of the tables' rows."""
 
     bytes_read: int  # so far
-    kept_bytes_read: int  # of hashes that were kept from earlier runs
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""

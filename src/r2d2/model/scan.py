@@ -43,7 +43,6 @@ class Scan:
     run: str = ""  # the name under which the state keeps it
     listed_ns: int = 0  # when listing the files began: what was written later may not be what was read
     bytes_read: int = 0  # bytes of the slices whose rows were read, each as often as it was
-    kept_bytes_read: int = 0  # bytes of hashes, kept from earlier runs, that were read instead
     since_runs: tuple[str, ...] = ()  # earlier runs that proved edges which still stand
     since: array[int] = field(default_factory=lambda: array("I"))  # for each standing edge, its place in since_runs
     absent: Mapping[str, Absent] = field(default_factory=dict)  # tables that are deleted, and still part of the graph

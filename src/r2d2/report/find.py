@@ -41,7 +41,7 @@ class Finding(Document):
     problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read, or be compared with it
     is_table: str = ""  # the table of the lake that is made of the very same files, if one is
     bytes_read: int = 0
-    kept_bytes_read: int = 0
+    kept_bytes_read: int = 0  # always: see ScanReport
     session_seconds: float = 0.0
 
     @property

@@ -305,14 +305,6 @@ class Settings:
         weakens=_below(30.0),
     )
     keep_runs: int = _setting(2, "finished scans that the state folder keeps", "scan update", "N", at_least(1))
-    keep_hashes: int = _setting(
-        1000,
-        "size of the row hashes that the state folder may keep, at most a fifth of the lake: update and find then need "
-        "not read unchanged files again; 0: none",
-        "scan update find",
-        "MB",
-        at_least(0),
-    )
     nearest: int = _setting(
         5,
         "also list up to N tables that have only some of the rows, the nearest first; 0: none, which reads less",

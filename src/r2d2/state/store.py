@@ -32,7 +32,6 @@ class StateStore:
         self.folder = Path(folder)
         self._runs = self.folder / "runs"
         self._pointer = self.folder / "current"
-        self.hashes = self.folder / "hashes"  # see r2d2.state.hashes
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -125,7 +124,6 @@ class StateStore:
                 shutil.rmtree(unfinished)
             if self._runs.is_dir():
                 self._runs.rmdir()  # one that holds anything else ends it here
-            shutil.rmtree(self.hashes, ignore_errors=True)
             for name in ("format.json.new", "format.json", "key.new", "key", "lock"):
                 (self.folder / name).unlink(missing_ok=True)
             for folder in made:

@@ -114,7 +114,6 @@ def write_scan(scan: Scan, folder: Path, *, known: tuple[Scan, Path] | None = No
         "overlaps": sorted(scan.overlaps),
         "listed_ns": scan.listed_ns,
         "bytes_read": scan.bytes_read,
-        "kept_bytes_read": scan.kept_bytes_read,
         "since_runs": scan.since_runs,
         "absent": {name: asdict(known) for name, known in scan.absent.items()},
     }
@@ -166,7 +165,6 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
         run=folder.name,
         listed_ns=summary.get("listed_ns", 0),
         bytes_read=summary.get("bytes_read", 0),
-        kept_bytes_read=summary.get("kept_bytes_read", 0),
         since_runs=tuple(summary.get("since_runs", ())),
         absent={name: Absent(**known) for name, known in summary.get("absent", {}).items()},
         unsampled=frozenset(summary.get("absent", ())),

@@ -47,9 +47,6 @@ class Content(Protocol):
     ) -> Mapping[tuple[int, int], set[str]]:
         """By (parent, child), the hashes of the sampled rows of the child that are in the parent."""
 
-    def at_hand(self, table: int, columns: Collection[Column]) -> bool:
-        """Whether all rows of a table, in some columns, can be had without reading it."""
-
 
 def rows_to_sample(*, missing_share: float, risk: float) -> int:
     """Rows to draw so that a child lacking *missing_share* of its rows is caught (Theorem 4.2).
@@ -87,16 +84,16 @@ def prune_by_content(
 
     If *guaranteed*, the sample keeps the promise of Theorem 4.2: rows are drawn uniformly and looked for in all
     columns. Else they are drawn from few places and looked for in the *width* most selective columns.
-    Unless *small_too*, edges with a small parent, or one whose rows are at hand, are left as they are: comparing all
-    its rows costs no more. Which columns tell rows apart is judged by *ranked*, or by all profiles.
+    Unless *small_too*, edges with a small parent are left as they are: comparing all its rows costs no more. Which
+    columns tell rows apart is judged by *ranked*, or by all profiles.
     """
 
-    def is_cheap(parent: int, child: int) -> bool:
-        rows = profiles[parent].rows
-        return (rows is not None and rows <= SMALL_ROWS) or content.at_hand(parent, profiles[child].schema.columns)
+    def is_small(table: int) -> bool:
+        rows = profiles[table].rows
+        return rows is not None and rows <= SMALL_ROWS
 
     asked = [pair for pair in graph.standing.pairs() if profiles[pair[1]].rows != 0]
-    asked = [pair for pair in asked if small_too or not is_cheap(*pair)] if containment.one_witness_refutes else []
+    asked = [pair for pair in asked if small_too or not is_small(pair[0])] if containment.one_witness_refutes else []
     if not asked:
         return _split(graph, sampled=(), missing=())
     children = sorted({child for _, child in asked})

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from r2d2.engine.rows.cache import bytes_of
 from r2d2.engine.rows.exchange import exchange_folder, receive, send
 from r2d2.engine.rows.hash_slices import Hashing, Piece
 from r2d2.engine.rows.pack_slices import NOTE, Block, block_bundle
@@ -51,7 +50,7 @@ def compare_tables(
 
     def run() -> list[Any]:
         cores = parallelism(spark)
-        rows = bundles_of(pieces, cores=cores, weight=lambda piece: bytes_of(piece) + 1, per_task=per_task)
+        rows = bundles_of(pieces, cores=cores, weight=lambda piece: piece["slice"]["bytes"] + 1, per_task=per_task)
         work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
         with exchange_folder(spark) as folder:
             packing = reporting(_pack(hashing, folder), report_to)

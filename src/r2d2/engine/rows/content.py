@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r2d2.engine.rows.cache import Kept, block_name, bytes_of, sampled_with_kept, with_kept
 from r2d2.engine.rows.compare_tables import GROUP_BYTES, Pair, compare_tables
 from r2d2.engine.rows.hash_slices import Hashing, Piece, SampledRow, look_up_bundle, sample_bundle
 from r2d2.engine.run.tasks import run_tasks
 from r2d2.engine.run.udp_progress import Address, listen
 from r2d2.engine.spark.failures import worker_died
 from r2d2.model.containment import Missing
-from r2d2.model.kept import Place
 from r2d2.model.progress import Reading
 from r2d2.model.schema import Column, Token
 
@@ -60,16 +58,12 @@ class Content:
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
     report: Callable[[Reading], None] | None = None  # told how far the running job is
     bytes_read: int = 0  # of the slices that jobs were given, each as often as it was
-    kept: Kept | None = None  # hashes from earlier runs, and for later ones
-    kept_bytes_read: int = 0  # of these
-    _at_hand: dict[tuple[int, tuple[Token, ...]], bool] = field(default_factory=dict)
 
     def take_samples(self, probes: Sequence[Any]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
         pieces = [piece for probe in probes for piece in self._sample_pieces(probe)]
         samples: defaultdict[int, list[SampledRow]] = defaultdict(list)
-        sampling = partial(self._run, task=sample_bundle)
-        for answer in sampled_with_kept(pieces, self.kept, sampling, key=self.hashing.key, bits=self.hashing.bits):
+        for answer in self._run(pieces, sample_bundle):
             samples[answer["table"]].extend(tuple(row) for row in answer["rows"])
         return {table: rows for table, rows in samples.items() if table not in self.failed}
 
@@ -147,43 +141,16 @@ class Content:
         ]
         if not pieces:
             return {}, {}
-        pieces = with_kept(
-            pieces,
-            self.kept,
-            key=self.hashing.key,
-            bits=self.hashing.bits,
-            width=lambda table: len(self.tables[table].columns),
-        )
         counts, notes = self._survive(pieces, lambda alive, report_to: self.count_missing(alive, edges, report_to))
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
-        lost: list[str] = []
         for note in map(json.loads, notes):
             if "failed" in note:
                 self._note([note])
-            elif "kept" in note and self.kept:
-                self.kept.add(Place(*note["kept"]))
-            elif "lost" in note:
-                lost += note["lost"]
-                self.bytes_read += note["bytes"]
             else:
                 for place, name in enumerate(("rows", "first", "second")):
                     totals[note["table"]][place] = (totals[note["table"]][place] + note[name]) % 2**64
-        if lost and self.kept:
-            self.kept.lose(lost)
         readable = {pair: missing for pair, missing in counts.items() if self._readable(pair)}
         return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
-
-    def at_hand(self, table: int, columns: Collection[Column]) -> bool:
-        """Whether all rows of a table, in some columns, can be had without reading it."""
-        if self.kept is None or not self.kept.finds:
-            return False
-        tokens = tuple(sorted(column.token for column in columns))
-        if (table, tokens) not in self._at_hand:
-            key, bits, kept = self.hashing.key, self.hashing.bits, self.kept
-            self._at_hand[table, tokens] = all(
-                kept.find(block_name(part, tokens, key=key, bits=bits)) for part in self.tables[table].slices
-            )
-        return self._at_hand[table, tokens]
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""
@@ -244,7 +211,7 @@ class Content:
             self.spark(),
             pieces,
             task=task,
-            weight=lambda piece: bytes_of(piece) + 1,
+            weight=lambda piece: piece["slice"]["bytes"] + 1,
             per_task=BYTES_PER_TASK,
             report_to=report_to,
         )
@@ -259,8 +226,7 @@ class Content:
 
     def _survive(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
         """Run a job; if a damaged file kills its worker, find the file, and run the job without that table."""
-        self.bytes_read += sum(bytes_of(piece) for piece in pieces if "bytes" not in piece)
-        self.kept_bytes_read += sum(bytes_of(piece) for piece in pieces if "bytes" in piece)
+        self.bytes_read += _bytes_of(pieces)
         try:
             return self._watched(pieces, job)
         except Exception as error:
@@ -277,7 +243,7 @@ class Content:
         report = self.report
         if report is None:
             return job(pieces, None)
-        size = sum(map(bytes_of, pieces))
+        size = _bytes_of(pieces)
         report(Reading(0, len(pieces), 0, size))
         with listen(self.spark(), lambda done: report(Reading(done.pieces, len(pieces), done.bytes, size))) as address:
             return job(pieces, address)
@@ -285,3 +251,7 @@ class Content:
     def _note(self, failures: Iterable[Mapping[str, Any]]) -> None:
         for failure in failures:
             self.failed.setdefault(failure["table"], (failure["failed"], failure["hint"]))
+
+
+def _bytes_of(pieces: Iterable[Piece]) -> int:
+    return sum(piece["slice"]["bytes"] for piece in pieces)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from r2d2.engine.kernels import NotComparable, hash_rows
 from r2d2.engine.kernels.mixing import Hashes, Words
-from r2d2.engine.rows.cache import bytes_of
 from r2d2.errors import TableError
 from r2d2.model.schema import Token, spell
 from r2d2.model.ticks import tick
@@ -36,15 +35,13 @@ Columns = Mapping[Token, "pa.ChunkedArray"]
 class Hashing:
     """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer).
 
-    `range` tells between which values a column of a slice lies, if anybody knows. Hashes that are to be kept go into
-    the folder `keep_in`.
+    `range` tells between which values a column of a slice lies, if anybody knows.
     """
 
     read: ReadSlice
     key: bytes
     bits: int = 128
     range: SliceRange | None = None
-    keep_in: str = ""
 
     def rows(self, columns: Columns, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
         """The hashes of the rows under each projection; TableError where they cannot be had."""
@@ -56,7 +53,7 @@ class Hashing:
     def columns(self, piece: Piece, projections: Iterable[Sequence[Token]]) -> Columns:
         """The columns of a slice that the projections need."""
         columns = self.read(piece["slice"], {token for projection in projections for token in projection})
-        tick(bytes_of(piece))
+        tick(piece["slice"]["bytes"])
         return columns
 
 
@@ -84,7 +81,7 @@ def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]
             rows = sorted(
                 {(*hashed, *value) for *hashed, value in zip(_as_text(whole), first[0].tolist(), values, strict=True)}
             )
-            yield json.dumps({"table": piece["table"], "number": piece.get("number"), "rows": rows})
+            yield json.dumps({"table": piece["table"], "rows": rows})
 
 
 def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
