@@ -23,7 +23,7 @@ from benchmarks.results import save
 from benchmarks.spark_baselines import clp_per_edge, except_all
 from r2d2.app.lake import Lake, open_state
 from r2d2.app.lake_tools import table_content
-from r2d2.engine.run.tasks import pack
+from r2d2.engine.run.bundles import pack
 from r2d2.lake.table_profile import partition_type
 
 SAMPLE_EDGES = 20

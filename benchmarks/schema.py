@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import peak_memory_mb, save
-from r2d2.engine.run.tasks import run_tasks
+from r2d2.app.lake_tools import read_metadata
+from r2d2.engine.run.spark import SparkExecutor
 from r2d2.engine.spark.session import open_session
 from r2d2.lake.discover import discover
-from r2d2.lake.read_metadata import read_metadata
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
 from r2d2.settings import load_settings
@@ -113,7 +113,8 @@ def footers() -> Iterator[dict[str, Any]]:
         one = 0.0
         for executors in (1, 2):
             with spark_cluster(executors) as cluster, open_session(load_settings({"master": cluster.url})) as spark:
-                read = partial(read_metadata, run_tasks=partial(run_tasks, spark), timeout_seconds=30)
+                executor = SparkExecutor(lambda session=spark: session)
+                read = partial(read_metadata, executor=executor, timeout_seconds=30)
                 read(tables[:100])  # the workers start and import
                 started = time.perf_counter()
                 metadata = read(tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from r2d2.app.lake_tools import lake_content
+from r2d2.engine.rows.content import Content
+from r2d2.engine.run.inline import Inline
 from r2d2.formats.parquet import read as slicing
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import Scan
@@ -24,7 +27,7 @@ from r2d2.report.explain import Explanation, explain
 from r2d2.settings import Settings
 from r2d2.steps import prune_by_content as step
 from r2d2.steps.prune_by_content import Probe, rows_to_sample
-from tests.support.in_process import HASHING, PlainContent, Reader
+from tests.support.in_process import HASHING, Reader
 
 OLD_NS = 1_600_000_000_123_456_789
 WIDTH = 8
@@ -119,7 +122,7 @@ class Watching(Reader):
         self.sampled: dict[str, tuple[str, ...]] = {}
         self.tools = replace(self.tools, content=self._watched)
 
-    def _watched(self, scan: Scan, settings: Settings, report: Any) -> PlainContent:
+    def _watched(self, scan: Scan, settings: Settings, report: Any) -> Content:
         content = self._content(scan, settings, report)
         take = content.take_samples
 
@@ -159,24 +162,26 @@ def test_the_columns_named_are_those_compared_also_beside_a_deleted_table(
         assert tuple(map(str, compared_columns(done, parent, done.number_of[child]))) == again.sampled[child]
 
 
-class Drawing(PlainContent):
+class Drawing(Inline):
     """Notes which rows were drawn; reads none."""
 
-    def run_pieces(
-        self, pieces: Sequence[Any], task: Callable[[Any], Iterable[str]], report_to: Any = None
-    ) -> list[str]:
+    drawn: list[tuple[str, int]]
+
+    def run(self, task: Any, items: Sequence[Any], report: Any = None) -> list[Any]:
+        assert {item["kind"] for item in items} == {"sample"}
         self.drawn = [
-            (os.path.basename(piece["slice"]["path"]), piece["slice"]["first"] + place)
-            for piece in pieces
-            for place in piece["places"]
+            (os.path.basename(item["slice"]["path"]), item["slice"]["first"] + place)
+            for item in items
+            for place in item["places"]
         ]
         return []
 
 
 def drawn_with(scan: Scan, key: int, *, rows: int) -> list[tuple[str, int]]:
-    content = Drawing(scan, None, replace(HASHING, key=key.to_bytes(32, "big")), None)  # type: ignore[arg-type]
+    drawing = Drawing()
+    content = lake_content(scan, drawing, replace(HASHING, key=key.to_bytes(32, "big")))
     content.take_samples([Probe(0, scan.profiles[0].schema.columns, rows, uniform=True)])
-    return content.drawn
+    return drawing.drawn
 
 
 @pytest.fixture

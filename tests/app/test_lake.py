@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import r2d2
-from r2d2.app import lake_tools
+from r2d2.engine.run.child_process import ChildProcess
 from r2d2.engine.spark import session as session_module
 from r2d2.errors import StateError, UserError
 from r2d2.model.evidence import Verdict
@@ -122,7 +122,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
         raise Started
 
     monkeypatch.setattr(session_module, "open_session", refuse)
-    monkeypatch.setattr(lake_tools, "read_here", refuse)
+    monkeypatch.setattr(ChildProcess, "run", refuse)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.engine.run.tasks import run_tasks
+from r2d2.app.lake_tools import read_metadata
+from r2d2.engine.run.spark import SparkExecutor
 from r2d2.formats.merge import FilesProfile, merge_files
 from r2d2.formats.parquet.footer import read_footer
 from r2d2.lake import read_metadata as module
-from r2d2.lake.read_metadata import read_metadata
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import Token
 from r2d2.model.table import DataFile, Problem, Table
@@ -60,7 +59,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
 
 
 def read(spark: Any, tables: list[Table]) -> tuple[dict[str, FilesProfile], list[Problem]]:
-    found = read_metadata(tables, run_tasks=partial(run_tasks, spark), timeout_seconds=30)
+    found = read_metadata(tables, SparkExecutor(lambda: spark), timeout_seconds=30)
     assert not found.apart
     return found.merged, found.problems
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from r2d2.app.lake_tools import LakeContent, discover_tables
-from r2d2.engine.rows.compare_tables import Pair, compare_at_once
-from r2d2.engine.rows.hash_slices import Hashing, Piece
+from r2d2.app.lake_tools import discover_tables, lake_content
+from r2d2.engine.rows.content import Content
+from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.run.inline import Inline
 from r2d2.errors import TableError
 from r2d2.formats.contract import source_named
 from r2d2.formats.merge import FilesProfile, Misfit, merge_files, require_one_table
@@ -25,20 +25,6 @@ KEY = bytes(range(32))
 HASHING = Hashing(read_slice, KEY, 128, slice_range)
 
 
-class PlainContent(LakeContent):
-    """Reads with the functions that Spark's tasks call."""
-
-    def run_pieces(
-        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Any = None
-    ) -> list[str]:
-        return list(task(json.loads(json.dumps(pieces))))
-
-    def count_missing(
-        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Any = None
-    ) -> tuple[dict[Pair, tuple[int, int]], list[str]]:
-        return compare_at_once(json.loads(json.dumps(pieces)), edges=edges, hashing=self.hashing)
-
-
 class Reader:
     """Tools for the pipeline, which note what was read."""
 
@@ -46,7 +32,7 @@ class Reader:
         self.profiled: list[str] = []
         self.read: set[str] = set()
         self.bytes_read = 0
-        self.contents: list[PlainContent] = []
+        self.contents: list[Content] = []
         self.tools = Tools(discover=discover_tables, profile=self._profile, content=self._content)
 
     def scan(self, lake: str, settings: Settings) -> Scan:
@@ -88,7 +74,7 @@ class Reader:
             raise failure
         return merged
 
-    def _content(self, scan: Scan, settings: Settings, report: Any) -> PlainContent:
+    def _content(self, scan: Scan, settings: Settings, report: Any) -> Content:
         whose = {file.path: table.name for table in scan.tables for file in table.files}
 
         def noting(part: Any, tokens: Any) -> Any:
@@ -97,6 +83,6 @@ class Reader:
             return read_slice(part, tokens)
 
         hashing = replace(HASHING, read=noting)
-        content = PlainContent(scan, None, hashing, None)  # type: ignore[arg-type]
+        content = lake_content(scan, Inline(), hashing)
         self.contents.append(content)
         return content

@@ -6,11 +6,10 @@ parent's in the least selective column only, which a comparison in the few most 
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from r2d2.app.lake_tools import table_content
+from r2d2.app.lake_tools import read_metadata, table_content
 from r2d2.engine.rows.content import Content, TableContent
-from r2d2.engine.rows.hash_slices import Hashing, Piece
+from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.run.inline import Inline
 from r2d2.formats.parquet.read import read_slice
 from r2d2.lake.discover import discover
-from r2d2.lake.read_metadata import read_metadata
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.graph import ContainmentGraph, Edges
 from r2d2.model.profile import TableProfile
@@ -52,13 +51,6 @@ class Planted:
     graph: ContainmentGraph
 
 
-class PlainContent(Content):
-    """The product's reader of content, its tasks called one after another instead of by Spark."""
-
-    def _run(self, pieces: Sequence[Piece], task: Callable[..., Iterable[str]]) -> Iterator[dict[str, Any]]:
-        yield from map(json.loads, task(pieces, hashing=self.hashing))
-
-
 def plant(folder: Path, epsilon: float, width: int = 3) -> Planted:
     """Write both tables and read their metadata as a scan does."""
     missing = round(epsilon * CHILD_ROWS)
@@ -71,7 +63,7 @@ def plant(folder: Path, epsilon: float, width: int = 3) -> Planted:
     pq.write_table(held, folder / "parent.parquet")
     found = {table.name: table for table in discover([str(folder)]).tables}
     tables = [found["parent.parquet"], found["child"]]
-    metadata = read_metadata(tables, run_tasks=_run_here, timeout_seconds=30)
+    metadata = read_metadata(tables, Inline(), timeout_seconds=30)
     assert not metadata.problems, metadata.problems
     known = [table_profile(table, metadata.merged[table.name]) for table in tables]
     scan = Scan(roots=(str(folder),))
@@ -96,10 +88,6 @@ def _table(numbers: Iterable[int], width: int, flipped: Container[int] = ()) -> 
     return pa.table(ids | more | {LEAST_SELECTIVE: [(n % 2 == 0) != (n in flipped) for n in listed]})
 
 
-def _run_here(pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], **how: Any) -> list[str]:
-    return list(task(pieces))
-
-
 def count_misses(planted: Planted, *, rows: int, trials: int, drawn: str, seed: int = 1) -> int:
     """In how many of the trials the step left the edge standing, although rows of the child are missing."""
     width = len(planted.profiles[CHILD].schema.columns)
@@ -112,7 +100,7 @@ def _is_missed(planted: Planted, hashing: Hashing, rows: int, drawn: str, rng: r
     parent, child = planted.contents
     if drawn == "from one place":
         child = replace(child, slices=(rng.choice(child.slices),))
-    content = PlainContent(_no_spark, (parent, child), hashing, lambda parts: {})
+    content = Content(Inline(), (parent, child), hashing, lambda parts: {})
     pruned = prune_by_content(
         planted.graph,
         profiles=planted.profiles,
@@ -123,10 +111,6 @@ def _is_missed(planted: Planted, hashing: Hashing, rows: int, drawn: str, rng: r
     )
     assert not content.failed, content.failed
     return len(pruned) == 1
-
-
-def _no_spark() -> Any:
-    raise AssertionError("no session is needed here")
 
 
 def _reading_once(folder: Path) -> Callable[[Mapping[str, Any], Iterable[Any]], Mapping[Any, Any]]:

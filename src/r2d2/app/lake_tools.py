@@ -1,33 +1,32 @@
-"""What the pipeline needs of the world: the tables of a lake, what their metadata say, and their rows, by Spark."""
+"""What the pipeline needs of the world: the tables of a lake, what their metadata say, and their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import cast, overload
 
-from r2d2.app.right_here import NotHere, compare_here, is_little, read_here, run_here
-from r2d2.engine.rows.compare_tables import Pair
-from r2d2.engine.rows.content import Answer, Content, TableContent
-from r2d2.engine.rows.hash_slices import Hashing, Piece
-from r2d2.engine.run.tasks import run_tasks
-from r2d2.engine.run.udp_progress import Address, listen
+from r2d2.app.child_tasks import child_program, hashing_with, is_little, reading_metadata
+from r2d2.engine.rows.content import Content, TableContent
+from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.run.child_process import ChildProcess
+from r2d2.engine.run.contract import Executor, Report
+from r2d2.engine.run.little_first import LittleFirst
+from r2d2.engine.run.spark import SparkExecutor
 from r2d2.engine.spark.session import LazySession
 from r2d2.errors import TableError
 from r2d2.formats.merge import FilesProfile
-from r2d2.formats.parquet.ranges import slice_range
-from r2d2.formats.parquet.read import read_slice, slices
+from r2d2.formats.parquet.read import slices
 from r2d2.lake.deadly_slices import deadly_slices
 from r2d2.lake.discover import discover
-from r2d2.lake.read_metadata import Metadata, read_metadata
+from r2d2.lake.read_metadata import Metadata, gather_metadata, metadata_work
 from r2d2.lake.table_profile import table_profile
-from r2d2.model.containment import Missing
 from r2d2.model.profile import TableProfile
 from r2d2.model.progress import Done, Reading
 from r2d2.model.scan import Scan
 from r2d2.model.table import DataFile, Discovery, Problem, Profiled, Table
 from r2d2.model.versions import FileVersion
+from r2d2.model.work import FileSlice, MetadataWork
 from r2d2.pipeline import Progress, Tools, silent
 from r2d2.settings import Settings
 
@@ -79,6 +78,7 @@ class _Profiler:
         self._session = session
         self._at_hand = at_hand
         self._meanwhile = 0 if session.is_open else meanwhile
+        self._executor = LittleFirst(ChildProcess(child_program), SparkExecutor(session), self._are_few)
         self._seen: dict[tuple[str, FileVersion], FilesProfile] = {}  # of files in folders that were taken apart
 
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
@@ -114,85 +114,52 @@ class _Profiler:
         return metadata
 
     def _read(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Metadata:
-        """The metadata of few files is read here, which is sooner than a job of Spark's."""
+        """Read the metadata of few files at hand, which is sooner than a job of Spark's."""
         if not tables:
             return Metadata()
         files = sum(len(table.files) for table in tables)
         if files <= self._meanwhile:
             self._session.begin()
-        if files <= max(self._at_hand, self._meanwhile):
-            with suppress(NotHere):
-                return read_metadata(tables, run_tasks=_right_here, timeout_seconds=settings.footer_timeout)
-        with listen(self._session(), None if progress is silent else partial(_tell_files, progress, files)) as address:
-            run = partial(run_tasks, self._session(), report_to=address)
-            return read_metadata(tables, run_tasks=run, timeout_seconds=settings.footer_timeout)
+        report = None if progress is silent else partial(_tell_files, progress, files)
+        return read_metadata(tables, self._executor, timeout_seconds=settings.footer_timeout, report=report)
+
+    def _are_few(self, items: Sequence[object]) -> bool:
+        files = sum(len(item["paths"]) for item in cast(Sequence[MetadataWork], items))
+        return files <= max(self._at_hand, self._meanwhile)
+
+
+def read_metadata(
+    tables: Sequence[Table], executor: Executor, *, timeout_seconds: float, report: Report | None = None
+) -> Metadata:
+    """Read the metadata of all files and merge it by table."""
+    answers = executor.run(reading_metadata(timeout_seconds), metadata_work(tables), report)
+    return gather_metadata(tables, answers)
 
 
 def _state(file: DataFile) -> tuple[str, FileVersion]:
     return file.path, file.version
 
 
-def _right_here(
-    pieces: Sequence[Any], *, task: Callable[[Any], Iterable[str]], weight: Callable[[Any], float], per_task: float
-) -> list[str]:
-    """All pieces in one bundle, in one process."""
-    assert isinstance(task, partial)
-    return read_here(pieces, seconds=task.keywords["timeout_seconds"])
-
-
 def _tell_files(progress: Progress, files: int, done: Done) -> None:
     progress("profile", done.pieces, files, unit="files")
 
 
-class LakeContent(Content):
-    """The content of a lake's tables, and what could not be read of it."""
+def lake_content(
+    scan: Scan, executor: Executor, hashing: Hashing, report: Callable[[Reading], None] | None = None
+) -> Content:
+    """The content of a lake's tables, read by an executor."""
+    return Content(
+        executor, _Contents(scan), hashing, partial(deadly_slices, timeout_seconds=READ_SECONDS), report=report
+    )
 
-    def __init__(
-        self,
-        scan: Scan,
-        session: LazySession,
-        hashing: Hashing,
-        report: Callable[[Reading], None] | None,
-    ) -> None:
-        tables = _Contents(scan)
-        find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
-        super().__init__(session, tables, hashing, find_deadly, report=report)
-        self._names = [table.name for table in scan.tables]
-        self._here = False
 
-    def _watched(self, pieces: Sequence[Piece], job: Callable[[Sequence[Piece], Address | None], Answer]) -> Answer:
-        """Little work does not wait for Spark to start. If nothing comes of it, Spark is asked."""
-        if isinstance(self.spark, LazySession) and not self.spark.is_open and is_little(pieces):
-            self._here = True
-            try:
-                return job(pieces, None)
-            except NotHere:
-                pass
-            finally:
-                self._here = False
-        return super()._watched(pieces, job)
+def little_first(session: LazySession) -> Executor:
+    """The executor that does not wait for Spark to start where there is little to read."""
 
-    def run_pieces(
-        self, pieces: Sequence[Piece], task: Callable[[Any], Iterable[str]], report_to: Address | None
-    ) -> list[str]:
-        """The answers of a task about some pieces."""
-        if not self._here:
-            return super().run_pieces(pieces, task, report_to)
-        assert isinstance(task, partial)
-        return run_here(task.func.__name__, pieces, key=self.hashing.key, bits=self.hashing.bits)
+    def is_sooner_here(items: Sequence[object]) -> bool:
+        return not session.is_open and is_little(items)
 
-    def count_missing(
-        self, pieces: Sequence[Piece], edges: Mapping[int, Sequence[Pair]], report_to: Address | None
-    ) -> tuple[dict[Pair, Missing], list[str]]:
-        """What is missing over each edge, and notes."""
-        if not self._here:
-            return super().count_missing(pieces, edges, report_to)
-        hashing = self.hashing
-        return compare_here(pieces, edges, key=hashing.key, bits=hashing.bits)
-
-    def problems(self) -> list[Problem]:
-        """The tables that could not be read so far."""
-        return [Problem(self._names[n], because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
+    return LittleFirst(ChildProcess(child_program), SparkExecutor(session), is_sooner_here)
 
 
 class _Contents(Sequence[TableContent]):
@@ -205,7 +172,13 @@ class _Contents(Sequence[TableContent]):
     def __len__(self) -> int:
         return len(self._scan.tables)
 
-    def __getitem__(self, number: Any) -> Any:
+    @overload
+    def __getitem__(self, number: int) -> TableContent: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[TableContent]: ...
+    def __getitem__(self, number: int | slice) -> TableContent | Sequence[TableContent]:
+        if isinstance(number, slice):
+            return [self[place] for place in range(len(self))[number]]
         if number not in self._known:
             self._known[number] = table_content(self._scan.tables[number], self._scan.profiles[number], self._scan)
         return self._known[number]
@@ -218,13 +191,8 @@ def _content(
     scan: Scan,
     settings: Settings,
     report: Callable[[Reading], None],
-) -> LakeContent:
-    return LakeContent(scan, session, hashing, report if shown else None)
-
-
-def hashing_with(key: bytes, bits: int = 128) -> Hashing:
-    """How rows become hashes under a state's key."""
-    return Hashing(read_slice, key, bits, slice_range)
+) -> Content:
+    return lake_content(scan, little_first(session), hashing, report if shown else None)
 
 
 def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:
@@ -232,4 +200,5 @@ def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableConte
     types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
     fold = scan.settings.ignore_case
     raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
-    return TableContent(tuple(slices(table.files, raw_types, fold_case=fold)), profile.schema.columns, table.location)
+    parts = cast(tuple[FileSlice, ...], tuple(slices(table.files, raw_types, fold_case=fold)))
+    return TableContent(parts, profile.schema.columns, table.location, table.name)

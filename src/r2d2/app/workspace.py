@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from r2d2.app.by_values import ByValues, Stages, no_stages
+from r2d2.app.child_tasks import hashing_with
 from r2d2.app.deletions import (
     Deletions,
     open_deletions,
@@ -16,7 +17,9 @@ from r2d2.app.deletions import (
     recover_files,
     recover_root,
 )
-from r2d2.app.lake_tools import LakeContent, hashing_with, lake_tools
+from r2d2.app.lake_tools import lake_content, lake_tools
+from r2d2.engine.rows.content import Content
+from r2d2.engine.run.spark import SparkExecutor
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.engine.spark.session import LazySession
 from r2d2.errors import R2D2Error, StateError, UserError
@@ -152,9 +155,9 @@ class Workspace:
         shown = self.progress is not silent
         return lake_tools(session, self.store.key(), hash_bits=hash_bits, shown=shown, **how)
 
-    def content(self, scan: Scan, session: LazySession) -> LakeContent:
+    def content(self, scan: Scan, session: LazySession) -> Content:
         """Access to the rows of a scan's tables."""
-        return LakeContent(scan, session, hashing_with(self.store.key()), None)
+        return lake_content(scan, SparkExecutor(session), hashing_with(self.store.key()))
 
     def root(self) -> str:
         """The lake's folder: as given, or that of the newest scan."""

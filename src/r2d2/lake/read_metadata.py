@@ -1,4 +1,4 @@
-"""The metadata of every file of every table, read by tasks that someone else runs: here, Spark.
+"""The metadata of every file of every table: the work items, the task that reads them, and what comes of the answers.
 
 Small tables are read and merged whole by one task; a table of many files is cut into pieces that the driver
 merges again.
@@ -6,38 +6,21 @@ merges again.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Protocol
 
 from r2d2.formats.contract import source_named
 from r2d2.formats.merge import FilesProfile, Misfit, from_json, merge_files, require_one_table, to_json
 from r2d2.lake.guarded import guarded_map
 from r2d2.model.table import Problem, Table
 from r2d2.model.ticks import tick
+from r2d2.model.work import Failed, MetadataWork, Profiled
 
 FILES_PER_PIECE = 256
 FILES_PER_TASK = 512  # a task costs a tenth of a second, a footer about a millisecond
 
-Piece = tuple[int, str, Sequence[str]]  # the table's number, its source, some of its files
 Failure = tuple[str, str]  # why, and a hint
-
-
-class RunTasks(Protocol):
-    """Whoever runs tasks: packs the pieces into bundles and calls *task* on each, somewhere."""
-
-    def __call__(
-        self,
-        pieces: Sequence[Any],
-        *,
-        task: Callable[[Any], Iterable[str]],
-        weight: Callable[[Any], float],
-        per_task: float,
-    ) -> list[str]:
-        """All answers, in any order."""
 
 
 @dataclass(slots=True)
@@ -50,30 +33,25 @@ class Metadata:
     of_files: dict[str, FilesProfile] = field(default_factory=dict)  # by path, of files in folders apart, where known
 
 
-def read_metadata(tables: Sequence[Table], *, run_tasks: RunTasks, timeout_seconds: float) -> Metadata:
-    """Read the metadata of all files and merge it by table."""
-    answers = run_tasks(
-        [piece for number, table in enumerate(tables) for piece in _pieces(number, table)],
-        task=partial(read_bundle, timeout_seconds=timeout_seconds),
-        weight=lambda piece: len(piece[2]),
-        per_task=FILES_PER_TASK,
-    )
-    return _gather(tables, answers)
+def metadata_work(tables: Sequence[Table]) -> list[MetadataWork]:
+    """The work items for all files of some tables, which are numbered by their place."""
+    return [item for number, table in enumerate(tables) for item in _pieces(number, table)]
 
 
-def _pieces(number: int, table: Table) -> Iterator[Piece]:
+def _pieces(number: int, table: Table) -> Iterator[MetadataWork]:
     paths = [file.path for file in table.files]
     for first in range(0, len(paths), FILES_PER_PIECE):
-        yield number, table.format, paths[first : first + FILES_PER_PIECE]
+        some = paths[first : first + FILES_PER_PIECE]
+        yield {"kind": "metadata", "table": number, "format": table.format, "paths": some}
 
 
-def read_bundle(bundle: Sequence[Piece], *, timeout_seconds: float) -> Iterator[str]:
-    """Read every file's metadata in a child process that may die, merge it by table, and answer in JSON.
+def read_bundle(bundle: Sequence[MetadataWork], *, timeout_seconds: float) -> Iterator[Profiled | Failed]:
+    """Read every file's metadata in a child process that may die, and merge it by table.
 
-    An answer is the table's number, what it is about ("profile" or "failure"), and that. Files that do not fit one
-    another are answered one by one: they may be tables of their own, and need not be read again then.
+    Files that do not fit one another are answered one by one: they may be tables of their own, and need not be read
+    again then.
     """
-    jobs = [(number, source, path) for number, source, paths in bundle for path in paths]
+    jobs = [(item["table"], item["format"], path) for item in bundle for path in item["paths"]]
     found: defaultdict[int, list[FilesProfile]] = defaultdict(list)
     failed: dict[int, Failure] = {}
     for outcome in guarded_map(_read, jobs, timeout_seconds=timeout_seconds):
@@ -83,11 +61,11 @@ def read_bundle(bundle: Sequence[Piece], *, timeout_seconds: float) -> Iterator[
             failed.setdefault(number, (outcome.because, outcome.hint))
         else:
             found[number].append(from_json(outcome.result))
-    for number, failure in failed.items():
-        yield json.dumps([number, "failure", failure])
+    for number, (because, hint) in failed.items():
+        yield {"kind": "failed", "table": number, "because": because, "hint": hint}
     for number, profiles in found.items():
         for profile in _merged_if_they_fit(profiles):
-            yield json.dumps([number, "profile", to_json(profile)])
+            yield {"kind": "profile", "table": number, "profile": to_json(profile)}
 
 
 def _merged_if_they_fit(profiles: list[FilesProfile]) -> list[FilesProfile]:
@@ -111,12 +89,12 @@ class _Answers:
     failure: Failure | None = None  # a file could not be read
     misfit: Failure | None = None
 
-    def add(self, about: str, what: Any) -> None:
+    def add(self, answer: Profiled | Failed) -> None:
         """Keep one answer; of failures the first."""
-        if about == "profile":
-            self.profiles.append(from_json(what))
+        if answer["kind"] == "profile":
+            self.profiles.append(from_json(answer["profile"]))
         else:
-            self.failure = self.failure or (what[0], what[1])
+            self.failure = self.failure or (answer["because"], answer["hint"])
 
     def merged(self, *, by_names: bool) -> FilesProfile | None:
         """All of it as one profile; None, and `misfit` says why, where there cannot be one."""
@@ -129,11 +107,11 @@ class _Answers:
             return None
 
 
-def _gather(tables: Sequence[Table], answers: Sequence[str]) -> Metadata:
+def gather_metadata(tables: Sequence[Table], answers: Iterable[Profiled | Failed]) -> Metadata:
+    """The answers to the work items of these tables, merged by table."""
     said: defaultdict[int, _Answers] = defaultdict(_Answers)
     for answer in answers:
-        number, about, what = json.loads(answer)
-        said[number].add(about, what)
+        said[answer["table"]].add(answer)
     metadata = Metadata()
     for number, table in enumerate(tables):
         merged = said[number].merged(by_names=table.by_names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +80,19 @@ def test_a_recipe_that_fails_is_reported_and_the_others_are_carried_out(tmp_path
     wrong = Recipe(projection([Column(("x",), "int8")]))
     (part,) = content.slices
     asked = [[5, recipes.to_json(fine), ""], [6, recipes.to_json(wrong), ""]]
-    piece = {"table": 3, "slice": part, "recipes": asked, "types": [[["x"], "int64"]], "whole": [["x"]]}
-    answers = [json.loads(text) for text in rebuild_bundle([piece], hashing=Hashing(read_slice, bytes(32)))]
-    assert {"recipe": 6, "wrong": answers[0]["wrong"]} == answers[0] and "cannot be cast" in answers[0]["wrong"]
-    sums = {next(iter(answer)): answer["sum"][0] for answer in answers[1:]}
+    piece = {
+        "kind": "rebuild",
+        "table": 3,
+        "slice": part,
+        "recipes": asked,
+        "types": [[["x"], "int64"]],
+        "whole": [["x"]],
+        "asked": [],
+    }
+    answers: list[Any] = list(rebuild_bundle([piece], hashing=Hashing(read_slice, bytes(32))))
+    assert {"kind": "wrong", "recipe": 6, "because": answers[0]["because"]} == answers[0]
+    assert "cannot be cast" in answers[0]["because"]
+    sums = {answer["of"]: answer["sum"][0] for answer in answers[1:]}
     assert sums == {"recipe": 2, "whole": 3}
 
 
@@ -92,10 +100,18 @@ def sums(content: Any, recipe: Recipe) -> tuple[int, ...]:
     """What a recipe makes of a table, however its rows are cut into files and slices."""
     types = [[column.token, column.type_name] for column in content.columns]
     pieces = [
-        {"table": 0, "slice": part, "recipes": [[0, recipes.to_json(recipe), ""]], "types": types, "whole": []}
+        {
+            "kind": "rebuild",
+            "table": 0,
+            "slice": part,
+            "recipes": [[0, recipes.to_json(recipe), ""]],
+            "types": types,
+            "whole": [],
+            "asked": [],
+        }
         for part in content.slices
     ]
-    answers = [json.loads(text) for text in rebuild_bundle(pieces, hashing=Hashing(read_slice, bytes(32)))]
+    answers: list[Any] = list(rebuild_bundle(pieces, hashing=Hashing(read_slice, bytes(32))))
     return tuple(sum(numbers) % 2**64 for numbers in zip(*(answer["sum"] for answer in answers), strict=True))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import random
 from decimal import Decimal
@@ -17,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.engine.recipes.carry_out import rebuild_bundle
-from r2d2.engine.recipes.jobs import Rebuilt, RecipeJobs, _rebuilt, _summed
+from r2d2.engine.recipes.jobs import Rebuilt, RecipeJobs
 from r2d2.engine.recipes.notice_order import notice_order
 from r2d2.engine.recipes.row_order import Steps, place_sums, sequence_sum
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.run.inline import Inline
 from r2d2.engine.second_reader.declared_order import declared_in, sorting_columns
 from r2d2.engine.second_reader.shape import shape_of_file
 from r2d2.formats.parquet.read import read_slice
@@ -95,10 +94,8 @@ def noticed(
     columns = tuple(OutputColumn(column, column.token) for column in tables[1].columns)
     recipe = Recipe(columns, where)
     hashing = Hashing(read_slice, bytes(32))
-    jobs = RecipeJobs(Content(lambda: None, tables, hashing, lambda parts: {}), lambda **given: None)  # type: ignore[arg-type, return-value]
-    pieces = json.loads(json.dumps(list(jobs._rebuild_pieces([((0, 1), recipe)]))))
-    made, whole, wrong = _summed([json.loads(text) for text in rebuild_bundle(pieces, hashing=hashing)])
-    found = _rebuilt(recipe, made[0], whole[1], wrong.get(0, ""))
+    jobs = RecipeJobs(Content(Inline(), tables, hashing, lambda parts: {}), lambda **given: None)
+    found = jobs.rebuild({(0, 1): recipe})[0, 1]
     assert found.same
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 from pathlib import Path
@@ -17,9 +16,9 @@ from hypothesis import strategies as st
 from r2d2.engine.recipes import labelled_rows as marked_rows
 from r2d2.engine.recipes import sample as held_rows
 from r2d2.engine.recipes.jobs import RecipeJobs
-from r2d2.engine.recipes.search import search_bundle
 from r2d2.engine.rows.content import Content, TableContent
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.run.inline import Inline
 from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
 from r2d2.formats.parquet.read import read_slice, slices
 from r2d2.model.predicate import leaves
@@ -58,10 +57,8 @@ def _row_groups(path: Path) -> tuple[tuple[int, int], ...]:
 
 def search(parent: TableContent, child: TableContent) -> Recipe:
     """What a task answers, without Spark."""
-    jobs = RecipeJobs(Content(lambda: None, [parent, child], HASHING, lambda parts: {}), find_boxes)  # type: ignore[arg-type, return-value]
-    bundle = json.loads(json.dumps(list(jobs._search_pieces([(0, 1)]))))
-    (answer,) = [json.loads(text) for text in search_bundle(bundle, hashing=HASHING, find=find_boxes)]
-    return jobs._recipe(answer)
+    jobs = RecipeJobs(Content(Inline(), [parent, child], HASHING, lambda parts: {}), find_boxes)
+    return jobs.search([(0, 1)])[0, 1]
 
 
 def found(folder: Path, parent: pa.Table, child: pa.Table, files: int = 1) -> Recipe:
@@ -169,8 +166,7 @@ def test_an_unreadable_child_is_reported_and_costs_no_other(tmp_path: Path) -> N
         stored(tmp_path / "c", parent.slice(5, 9)),
     ]
     (tmp_path / "bad").write_bytes(b"PAR1")
-    jobs = RecipeJobs(Content(lambda: None, contents, HASHING, lambda parts: {}), find_boxes)  # type: ignore[arg-type, return-value]
-    pieces = json.loads(json.dumps(list(jobs._search_pieces([(0, 1), (0, 2)]))))
-    answers = [json.loads(text) for text in search_bundle(pieces, hashing=HASHING, find=find_boxes)]
-    assert answers[0]["table"] == 1 and "cannot be read" in answers[0]["failed"]
-    assert answers[1]["child"] == 2 and "where" in answers[1]
+    content = Content(Inline(), contents, HASHING, lambda parts: {})
+    found = RecipeJobs(content, find_boxes).search([(0, 1), (0, 2)])
+    assert content.failed.keys() == {1} and "cannot be read" in content.failed[1][0]
+    assert found.keys() == {(0, 2)} and found[0, 2].where is not None

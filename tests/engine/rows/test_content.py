@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from r2d2.engine.recipes.jobs import RecipeJobs
 from r2d2.engine.rows.content import Content, TableContent
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.run.spark import SparkExecutor
 from r2d2.formats.parquet.read import read_slice
 from r2d2.lake.deadly_slices import deadly_slices
 from r2d2.model.recipe import Recipe, projection
@@ -42,7 +43,7 @@ def test_a_table_that_kills_its_reader_is_left_out_and_the_others_are_compared(s
         write(tmp_path, "small", range(5)),
         write(tmp_path, "deadly", range(3)),
     ]
-    content = Content(lambda: spark, tables, Hashing(read_or_die, bytes(32)), find_by_name)
+    content = Content(SparkExecutor(lambda: spark), tables, Hashing(read_or_die, bytes(32)), find_by_name)
     counted, _ = content.compare([(0, 1), (1, 0), (0, 2)])
     assert counted == {(0, 1): (0, 0), (1, 0): (5, 5)}
     assert content.failed == {2: ("killed", "")}
@@ -54,7 +55,7 @@ def test_recipes_are_found_though_another_table_kills_its_reader(spark: Any, tmp
         write(tmp_path, "same", range(10)),
         write(tmp_path, "deadly", range(10)),
     ]
-    content = Content(lambda: spark, tables, Hashing(read_or_die, bytes(32)), find_by_name)
+    content = Content(SparkExecutor(lambda: spark), tables, Hashing(read_or_die, bytes(32)), find_by_name)
     every_row = Recipe(projection([Column(("x",), "int64")]))
     outcomes = RecipeJobs(content, find_boxes).rebuild({(0, 1): every_row, (0, 2): every_row})
     assert outcomes[0, 1].same and (0, 2) not in outcomes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
@@ -63,12 +62,15 @@ def found_in(parent: Path, child: Path, *, by_range: bool, read: Any = read_slic
     """The sampled rows (here: all) of the child, and those found in the parent."""
     hashing = Hashing(read_slice, KEY)
     whole = [
-        {"table": 1, "slice": part, "tokens": TOKENS, "places": list(range(part["rows"]))} for part in slices_of(child)
+        {"kind": "sample", "table": 1, "slice": part, "tokens": TOKENS, "places": list(range(part["rows"]))}
+        for part in slices_of(child)
     ]
-    rows = [row for answer in sample_bundle(whole, hashing=hashing) for row in json.loads(answer)["rows"]]
+    rows = [row for answer in sample_bundle(whole, hashing=hashing) for row in answer["rows"]]
     asking = Hashing(read, KEY, range=slice_range if by_range else None)
-    pieces = [{"table": 0, "slice": part, "wanted": [[0, TOKENS, rows]]} for part in slices_of(parent)]
-    answers = [json.loads(answer) for answer in look_up_bundle(pieces, hashing=asking)]
+    pieces = [
+        {"kind": "look_up", "table": 0, "slice": part, "wanted": [[0, TOKENS, rows]]} for part in slices_of(parent)
+    ]
+    answers = list(look_up_bundle(pieces, hashing=asking))
     return {row[0] for row in rows}, {text for answer in answers for text in answer["found"]}
 
 

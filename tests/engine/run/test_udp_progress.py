@@ -17,7 +17,7 @@ import pytest
 from r2d2.app.scan import scan_lake
 from r2d2.app.workspace import Workspace
 from r2d2.engine.run import udp_progress as beacon
-from r2d2.engine.run.tasks import run_tasks
+from r2d2.engine.run.spark import run_tasks
 from r2d2.engine.run.udp_progress import Address, listen, reporting
 from r2d2.model.progress import Done
 from r2d2.model.ticks import tick

@@ -19,7 +19,9 @@ from r2d2.engine.spark.ship_code import SHIPPED, packed_source, ship, with_code
 from r2d2.lake.read_metadata import read_bundle
 from tests.test_architecture import SOURCE, imports, modules
 
-LOAD_AND_CALL = "import pickle, sys; print(*pickle.load(open(sys.argv[1], 'rb'))(eval(sys.argv[2])))"
+LOAD_AND_CALL = (
+    "import json, pickle, sys; print(*map(json.dumps, pickle.load(open(sys.argv[1], 'rb'))(eval(sys.argv[2]))))"
+)
 
 
 def run_in(python: str, folder: Path, code: str, *arguments: object, path: str = "") -> str:
@@ -33,7 +35,7 @@ def run_in(python: str, folder: Path, code: str, *arguments: object, path: str =
 @pytest.fixture
 def bundle(tmp_path: Path) -> list[Any]:
     pq.write_table(pa.table({"x": [1, 2, None], "s": ["a", "b", "c"]}), tmp_path / "t.parquet")
-    return [(0, "parquet", [str(tmp_path / "t.parquet")])]
+    return [{"kind": "metadata", "table": 0, "format": "parquet", "paths": [str(tmp_path / "t.parquet")]}]
 
 
 @pytest.mark.slow
@@ -48,7 +50,7 @@ def test_a_task_runs_where_our_code_is_not(elsewhere: str, bare_python: str, bun
     before = "import r2d2.lake.read_metadata; " if elsewhere == "has loaded another r2d2" else ""
     path = "" if elsewhere == "lacks r2d2" else str(other)
     out = run_in(bare_python, tmp_path, before + LOAD_AND_CALL, tmp_path / "task", repr(bundle), path=path)
-    assert [json.loads(out)] == [json.loads(answer) for answer in task(bundle)]
+    assert [json.loads(out)] == list(task(bundle))
 
 
 def test_without_it_a_task_does_not(bare_python: str, bundle: list[Any], tmp_path: Path) -> None:

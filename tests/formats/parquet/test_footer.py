@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
@@ -28,6 +27,7 @@ from r2d2.formats.parquet.statistics import _OLD_PARQUET_MR
 from r2d2.lake.guarded import guarded_map
 from r2d2.lake.read_metadata import read_bundle
 from r2d2.model.profile import ColumnStats, Value
+from r2d2.model.work import MetadataWork
 from tests.lake.killer import write_encrypted, write_killer
 from tests.support.random_tables import PLAIN_WRITERS, VALUES, Writer, tables, write_duckdb, write_polars
 
@@ -57,10 +57,12 @@ def reason(path: Path) -> str:
 def read_all(paths: list[Path]) -> dict[int, FilesProfile | str]:
     """What a task answers when each of these files is a table."""
     answers: dict[int, FilesProfile | str] = {}
-    for answer in read_bundle([(n, "parquet", [str(path)]) for n, path in enumerate(paths)], timeout_seconds=30):
-        number, about, what = json.loads(answer)
-        assert number not in answers, "answered twice"
-        answers[number] = from_json(what) if about == "profile" else what[0]
+    bundle: list[MetadataWork] = [
+        {"kind": "metadata", "table": n, "format": "parquet", "paths": [str(path)]} for n, path in enumerate(paths)
+    ]
+    for answer in read_bundle(bundle, timeout_seconds=30):
+        assert answer["table"] not in answers, "answered twice"
+        answers[answer["table"]] = from_json(answer["profile"]) if answer["kind"] == "profile" else answer["because"]
     return answers
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +14,26 @@ from r2d2.engine.kernels import Fingerprint, Hashes, block_of, fingerprint, merg
 from r2d2.engine.recipes.arrow_types import cast_column
 from r2d2.engine.recipes.cast import Columns, kept_rows
 from r2d2.engine.recipes.row_order import look_at_order, place_sums
-from r2d2.engine.rows.hash_slices import Hashing, Piece, rows_at
+from r2d2.engine.rows.hash_slices import Hashing, failure, rows_at
 from r2d2.errors import TableError
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import Recipe
 from r2d2.model.schema import Token
+from r2d2.model.work import DistinctWork, Failed, FileSlice, PlaceSums, RebuildWork, SliceOrder, Summed, Wrong
 
 Places = NDArray[np.int64]
+Whose = tuple[Literal["recipe", "whole"], int]  # the rows of a recipe, or of a table, by its number
 
 
 def rebuild(
-    columns: Columns, recipe: Recipe, part: Mapping[str, Any], types: Mapping[Token, str], listed: bytes = b""
-) -> dict[Token, Any]:
+    columns: Columns, recipe: Recipe, part: FileSlice, types: Mapping[Token, str], listed: bytes = b""
+) -> Columns:
     """The child's columns of one slice of the parent; *listed* is the bitmap of its file, if rows are listed.
 
     `types` are the parent's. Copies that `distinct` takes out may stand in several slices: that is for the caller.
     """
     rows = part["rows"]
-    chosen: Mapping[Token, Any] = {output.source: columns[output.source] for output in recipe.columns}
+    chosen: Columns = {output.source: columns[output.source] for output in recipe.columns}
     if recipe.rows is not None:
         chosen = rows_at(chosen, listed_places(listed, part))
     elif recipe.where is not None:
@@ -45,7 +46,7 @@ def rebuild(
     }
 
 
-def listed_places(bitmap: bytes, part: Mapping[str, Any]) -> Places:
+def listed_places(bitmap: bytes, part: FileSlice) -> Places:
     """The listed rows of a file that are in this slice, counted from its first row."""
     from pyroaring import BitMap
 
@@ -60,19 +61,19 @@ def listed_places(bitmap: bytes, part: Mapping[str, Any]) -> Places:
     return here
 
 
-def rebuild_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+def rebuild_bundle(bundle: Sequence[RebuildWork], *, hashing: Hashing) -> Iterator[Summed | Wrong | Failed]:
     """Per recipe the sum over the rows that it makes of each slice; per table, where asked, that of its own rows.
 
     `parts` has the sums of each slice by which sequences are compared, `orders` says how a table's own slices are
     sorted.
     """
-    sums: defaultdict[tuple[str, int], Fingerprint] = defaultdict(Fingerprint)
-    parts: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
-    orders: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+    sums: defaultdict[Whose, Fingerprint] = defaultdict(Fingerprint)
+    parts: defaultdict[Whose, list[PlaceSums]] = defaultdict(list)
+    orders: defaultdict[int, list[SliceOrder]] = defaultdict(list)
 
-    def add(kind: str, number: int, part: Mapping[str, Any], hashes: Hashes) -> None:
-        sums[kind, number] += fingerprint(hashes)
-        parts[kind, number].append([part["path"], part["first"], *place_sums(hashes)])
+    def add(whose: Whose, part: FileSlice, hashes: Hashes) -> None:
+        sums[whose] += fingerprint(hashes)
+        parts[whose].append((part["path"], part["first"], *place_sums(hashes)))
 
     for piece in bundle:
         recipes_here = [_Asked(*asked) for asked in piece["recipes"]]
@@ -84,42 +85,58 @@ def rebuild_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str
             if whole:
                 hashes = hashing.rows(columns, [whole])[0]
                 own = {token: columns[token] for token in whole}
-                orders["whole", piece["table"]].append(look_at_order(own, piece["slice"], piece.get("asked", ())))
-                add("whole", piece["table"], piece["slice"], hashes)
+                orders[piece["table"]].append(look_at_order(own, piece["slice"], piece["asked"]))
+                add(("whole", piece["table"]), piece["slice"], hashes)
         except TableError as error:
-            yield json.dumps({"table": piece["table"], "failed": str(error.args[0]), "hint": error.hint})
+            yield failure(piece["table"], error)
             continue
         for asked in recipes_here:
             try:
                 made = asked.carried_out(columns, piece, hashing)
             except TableError as error:  # this recipe cannot be carried out; the table itself can be read
-                yield json.dumps({"recipe": asked.number, "wrong": str(error.args[0])})
+                yield _wrong(asked.number, error)
             else:
-                add("recipe", asked.number, piece["slice"], made)
-    for key, total in sums.items():
-        answer = {key[0]: key[1], "sum": [total.rows, total.first, total.second], "parts": parts[key]}
-        yield json.dumps(answer | ({"orders": orders[key]} if key in orders else {}))
+                add(("recipe", asked.number), piece["slice"], made)
+    for whose, total in sums.items():
+        yield _summed(whose, total, parts[whose], orders[whose[1]] if whose[0] == "whole" else ())
+
+
+def _wrong(recipe: int, error: TableError) -> Wrong:
+    return {"kind": "wrong", "recipe": recipe, "because": str(error.args[0])}
+
+
+def _summed(
+    whose: Whose, total: Fingerprint, parts: Sequence[PlaceSums] = (), orders: Sequence[SliceOrder] = ()
+) -> Summed:
+    return {
+        "kind": "sum",
+        "of": whose[0],
+        "number": whose[1],
+        "sum": (total.rows, total.first, total.second),
+        "parts": parts,
+        "orders": orders,
+    }
 
 
 class _Asked:
     """One recipe to be carried out on a slice."""
 
-    def __init__(self, number: int, data: Any, bitmap: str) -> None:
+    def __init__(self, number: int, data: object, bitmap: str) -> None:
         self.number = number
         self.recipe = recipes.from_json(data)
         self._listed = base64.b64decode(bitmap)
 
-    def carried_out(self, columns: Columns, piece: Piece, hashing: Hashing) -> Hashes:
+    def carried_out(self, columns: Columns, piece: RebuildWork, hashing: Hashing) -> Hashes:
         """The hashes of the rows it makes, in order."""
         output = rebuild(columns, self.recipe, piece["slice"], _types(piece), self._listed)
         return hashing.rows(output, [list(output)])[0]
 
 
-def _types(piece: Piece) -> dict[Token, str]:
+def _types(piece: RebuildWork | DistinctWork) -> dict[Token, str]:
     return {tuple(token): name for token, name in piece["types"]}
 
 
-def distinct_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+def distinct_bundle(bundle: Sequence[DistinctWork], *, hashing: Hashing) -> Iterator[Summed | Wrong]:
     """The same for recipes that keep each row once: all slices of a parent come in one piece."""
     for piece in bundle:
         ((number, data, _),) = piece["recipes"]
@@ -132,7 +149,6 @@ def distinct_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[st
                 if block.distinct_rows > piece["most"]:
                     break
         except TableError as error:
-            yield json.dumps({"recipe": number, "wrong": str(error.args[0])})
+            yield _wrong(number, error)
             continue
-        total = fingerprint(block.hashes)
-        yield json.dumps({"recipe": number, "sum": [total.rows, total.first, total.second]})
+        yield _summed(("recipe", number), fingerprint(block.hashes))

@@ -6,46 +6,45 @@ Holds the hashes of the child's rows and of those made, 16 bytes each.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from r2d2.engine.kernels import HashBlock, Hashes, block_of, common_rows, find_missing, merge
 from r2d2.engine.recipes.carry_out import rebuild
 from r2d2.engine.recipes.cast import Columns
-from r2d2.engine.rows.hash_slices import Hashing, Piece, rows_at
+from r2d2.engine.rows.hash_slices import Hashing, rows_at
 from r2d2.errors import TableError
 from r2d2.model import recipe as recipes
 from r2d2.model.schema import Token, spell
+from r2d2.model.work import Differs, DifferWork, Wrong
 
 LONGEST_VALUE = 200  # characters of a value in an example
 
 
-def differ_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+def differ_bundle(bundle: Sequence[DifferWork], *, hashing: Hashing) -> Iterator[Differs | Wrong]:
     """Rows made, rows too many and too few, and a few of either."""
     for piece in bundle:
         try:
-            yield json.dumps(_difference(piece, hashing))
+            yield _difference(piece, hashing)
         except TableError as error:
-            yield json.dumps({"wrong": str(error.args[0])})
+            yield {"kind": "wrong", "recipe": 0, "because": str(error.args[0])}
 
 
-def _difference(piece: Piece, hashing: Hashing) -> dict[str, Any]:
+def _difference(piece: DifferWork, hashing: Hashing) -> Differs:
     made = merge([block_of(_hashed(columns, hashing)) for columns in _made(piece, hashing)])
     child = merge([block_of(_hashed(columns, hashing)) for columns in _own(piece, hashing)])
     if piece["distinct"]:
         made = HashBlock(made.hashes)
     more, fewer = find_missing(child=made, parent=child).copies, find_missing(child=child, parent=made).copies
-    answer: dict[str, Any] = {"rows": made.rows, "too_many": more, "too_few": fewer}
+    answer: Differs = {"kind": "difference", "rows": made.rows, "too_many": more, "too_few": fewer}
     if piece["examples"]:
         answer["example_too_many"] = _examples(_made(piece, hashing), _excess(made, child), piece["examples"], hashing)
         answer["example_too_few"] = _examples(_own(piece, hashing), _excess(child, made), piece["examples"], hashing)
     return answer
 
 
-def _made(piece: Piece, hashing: Hashing) -> Iterator[Columns]:
+def _made(piece: DifferWork, hashing: Hashing) -> Iterator[Columns]:
     types = {tuple(token): name for token, name in piece["types"]}
     for part, listed in zip(piece["slices"], piece["listed"], strict=True):
         recipe = recipes.from_json(piece["recipe"])
@@ -53,7 +52,7 @@ def _made(piece: Piece, hashing: Hashing) -> Iterator[Columns]:
         yield rebuild(columns, recipe, part, types, base64.b64decode(listed))
 
 
-def _own(piece: Piece, hashing: Hashing) -> Iterator[Columns]:
+def _own(piece: DifferWork, hashing: Hashing) -> Iterator[Columns]:
     tokens: list[Token] = [tuple(token) for token in piece["child"]["tokens"]]
     for part in piece["child"]["slices"]:
         yield hashing.read(part, tokens)

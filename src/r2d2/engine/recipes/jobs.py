@@ -8,31 +8,49 @@ child.
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from r2d2.engine.recipes.carry_out import distinct_bundle, rebuild_bundle
 from r2d2.engine.recipes.diff import differ_bundle
 from r2d2.engine.recipes.notice_order import notice_order
 from r2d2.engine.recipes.row_order import sequence_sum
 from r2d2.engine.recipes.search import FindBoxes, search_bundle
-from r2d2.engine.rows.content import BYTES_PER_TASK, Content
-from r2d2.engine.rows.hash_slices import Piece
-from r2d2.engine.run.tasks import run_tasks
-from r2d2.engine.spark.failures import worker_died
+from r2d2.engine.rows.content import Content
+from r2d2.engine.rows.hash_slices import BYTES_PER_TASK
+from r2d2.engine.run.contract import ReaderDied, Task
 from r2d2.model import predicate as predicates
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import ChosenRows, Order, Recipe, projection
+from r2d2.model.work import (
+    Differs,
+    DifferWork,
+    DistinctWork,
+    Failed,
+    FileSlice,
+    FoundPredicate,
+    FoundRows,
+    PlaceSums,
+    RebuildWork,
+    RecipeWork,
+    SearchWork,
+    ShippedRecipe,
+    SliceOrder,
+    TableRows,
+    Wrong,
+)
+from r2d2.model.work import Summed as SummedRows
 
 Pair = tuple[int, int]  # parent, child
 SEARCH_BYTES_PER_TASK = 64 << 20  # looking for a predicate costs several times a read
 MOST_CHILDREN = 8  # of one parent in one work item
 Sum = tuple[int, int, int]
+Item = TypeVar("Item", SearchWork, RebuildWork, DistinctWork, DifferWork)
+Answer = TypeVar("Answer", FoundPredicate | FoundRows | Failed, SummedRows | Wrong | Failed, Differs | Wrong | Failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +92,23 @@ class RecipeJobs:
 
     def search(self, edges: Sequence[Pair]) -> dict[Pair, Recipe]:
         """A recipe for each edge: a predicate where one was found, else the listed rows. Unread tables have none."""
-        task = partial(search_bundle, hashing=self.content.hashing, find=self.find)
-        answers = self._answers(lambda: list(self._search_pieces(edges)), task, SEARCH_BYTES_PER_TASK)
-        return {(a["parent"], a["child"]): self._recipe(a) for a in answers}
+        run = partial(search_bundle, hashing=self.content.hashing, find=self.find)
+        task: Task[SearchWork, FoundPredicate | FoundRows | Failed]
+        task = Task("search", run, _weight, SEARCH_BYTES_PER_TASK)
+        answers = self._answers(lambda: list(self._search_pieces(edges)), task)
+        return {(a["parent"], a["child"]): self._recipe(a) for a in answers if a["kind"] != "failed"}
 
     def rebuild(self, wanted: Mapping[Pair, Recipe]) -> dict[Pair, Rebuilt]:
         """Each recipe carried out on all of its parent and compared with all of its child."""
         numbered = list(wanted.items())
         hashing = self.content.hashing
-        plain = self._answers(
-            lambda: list(self._rebuild_pieces(numbered)), partial(rebuild_bundle, hashing=hashing), BYTES_PER_TASK
-        )
-        once = self._answers(
-            lambda: list(self._distinct_pieces(numbered)), partial(distinct_bundle, hashing=hashing), BYTES_PER_TASK
-        )
-        made, whole, wrong = _summed([*plain, *once])
+        plain: Task[RebuildWork, SummedRows | Wrong | Failed]
+        plain = Task("rebuild", partial(rebuild_bundle, hashing=hashing), _weight, BYTES_PER_TASK)
+        once: Task[DistinctWork, SummedRows | Wrong | Failed]
+        once = Task("distinct", partial(distinct_bundle, hashing=hashing), _weight, BYTES_PER_TASK)
+        answers = self._answers(lambda: list(self._rebuild_pieces(numbered)), plain)
+        answers += self._answers(lambda: list(self._distinct_pieces(numbered)), once)
+        made, whole, wrong = _summed(answers)
         return {
             pair: _rebuilt(recipe, made.get(number, Summed()), whole.get(pair[1], Summed()), wrong.get(number, ""))
             for number, (pair, recipe) in enumerate(numbered)
@@ -99,21 +119,23 @@ class RecipeJobs:
         """How the rows that one recipe makes differ from the child's, counted, with some *examples* of them."""
         parent = self.content.tables[pair[0]]
         paths = [relative_to(parent.location, part["path"]) for part in parent.slices]
-        piece = {
+        piece: DifferWork = {
+            "kind": "differ",
             "table": pair[0],
             "slices": parent.slices,
             "listed": [_shipped(0, recipe, path)[2] for path in paths],
             "recipe": _shipped(0, recipe, "")[1],
             "distinct": recipe.distinct,
-            "types": [[column.token, column.type_name] for column in parent.columns],
+            "types": [(column.token, column.type_name) for column in parent.columns],
             "child": self._child(pair[1]),
             "examples": examples,
         }
-        task = partial(differ_bundle, hashing=self.content.hashing)
-        answers = self._answers(lambda: [] if self.content.failed else [piece], task, BYTES_PER_TASK)
-        return Difference(**answers[0]) if answers else Difference(wrong="the parent or the child cannot be read")
+        run = partial(differ_bundle, hashing=self.content.hashing)
+        task: Task[DifferWork, Differs | Wrong | Failed] = Task("differ", run, _weight, BYTES_PER_TASK)
+        answers = self._answers(lambda: [] if self.content.failed else [piece], task)
+        return _difference(answers[0]) if answers else Difference(wrong="the parent or the child cannot be read")
 
-    def _search_pieces(self, edges: Iterable[Pair]) -> Iterator[Piece]:
+    def _search_pieces(self, edges: Iterable[Pair]) -> Iterator[SearchWork]:
         children: defaultdict[int, list[int]] = defaultdict(list)
         for parent, child in edges:
             if not self.content.failed.keys() & {parent, child}:
@@ -121,20 +143,21 @@ class RecipeJobs:
         for parent, all_of_them in children.items():
             for first in range(0, len(all_of_them), MOST_CHILDREN):
                 yield {
+                    "kind": "search",
                     "table": parent,
                     "slices": self.content.tables[parent].slices,
                     "tokens": self.content.tables[parent].tokens,
                     "children": [self._child(child) for child in all_of_them[first : first + MOST_CHILDREN]],
                 }
 
-    def _child(self, child: int) -> dict[str, Any]:
+    def _child(self, child: int) -> TableRows:
         content = self.content.tables[child]
         return {"table": child, "slices": content.slices, "tokens": content.tokens}
 
-    def _recipe(self, answer: Mapping[str, Any]) -> Recipe:
+    def _recipe(self, answer: FoundPredicate | FoundRows) -> Recipe:
         columns = projection(self.content.tables[answer["child"]].columns)
-        if "rows" not in answer:
-            return Recipe(columns, predicates.from_json(answer["where"]), answer.get("distinct", False))
+        if answer["kind"] == "predicate":
+            return Recipe(columns, predicates.from_json(answer["where"]), answer["distinct"])
         location = self.content.tables[answer["parent"]].location
         listed = [
             ChosenRows(relative_to(location, path), rows, base64.b64decode(bitmap))
@@ -142,12 +165,12 @@ class RecipeJobs:
         ]
         return Recipe(columns, rows=tuple(sorted(listed, key=lambda chosen: chosen.path)))
 
-    def _rebuild_pieces(self, wanted: Sequence[tuple[Pair, Recipe]]) -> Iterator[Piece]:
+    def _rebuild_pieces(self, wanted: Sequence[tuple[Pair, Recipe]]) -> Iterator[RebuildWork]:
         of_parent: defaultdict[int, list[int]] = defaultdict(list)
         for number, ((parent, _), recipe) in enumerate(wanted):
             if not recipe.distinct:
                 of_parent[parent].append(number)
-        children: defaultdict[int, list[Any]] = defaultdict(list)
+        children: defaultdict[int, list[object]] = defaultdict(list)
         for (_, child), recipe in wanted:
             children[child] += [recipes.order_to_json(recipe.order)] if recipe.order else []
         for table in sorted(of_parent.keys() | children.keys()):
@@ -157,48 +180,42 @@ class RecipeJobs:
             for part in content.slices:
                 path = relative_to(content.location, part["path"])
                 yield {
+                    "kind": "rebuild",
                     "table": table,
                     "slice": part,
                     "recipes": [_shipped(number, wanted[number][1], path) for number in of_parent[table]],
-                    "types": [[column.token, column.type_name] for column in content.columns],
+                    "types": [(column.token, column.type_name) for column in content.columns],
                     "whole": content.tokens if table in children else [],
                     "asked": children.get(table, []),
                 }
 
-    def _distinct_pieces(self, wanted: Sequence[tuple[Pair, Recipe]]) -> Iterator[Piece]:
+    def _distinct_pieces(self, wanted: Sequence[tuple[Pair, Recipe]]) -> Iterator[DistinctWork]:
         for number, ((parent, child), recipe) in enumerate(wanted):
             if recipe.distinct and parent not in self.content.failed:
                 content = self.content.tables[parent]
                 yield {
+                    "kind": "distinct",
                     "table": parent,
                     "slices": content.slices,
                     "recipes": [_shipped(number, recipe, "")],
-                    "types": [[column.token, column.type_name] for column in content.columns],
+                    "types": [(column.token, column.type_name) for column in content.columns],
                     "most": self.content.tables[child].rows,
                 }
 
-    def _answers(
-        self, pieces: Callable[[], list[Piece]], task: Callable[..., Iterable[str]], per_task: float
-    ) -> list[dict[str, Any]]:
-        """The answers of one job. A file that kills its reader costs its own table: the pieces are made anew."""
+    def _answers(self, pieces: Callable[[], list[Item]], task: Task[Item, Answer]) -> list[Answer]:
+        """The answers of one job. A file that kills its reader costs its own table: the pieces are made again."""
         try:
-            answers = self._run(pieces(), task, per_task)
-        except Exception as error:
-            if not worker_died(error) or not self._find_deadly(pieces()):
-                raise
-            answers = self._run(pieces(), task, per_task)
+            answers = self.content.executor.run(task, pieces())
+        except ReaderDied as died:
+            if not self._find_deadly(pieces()):
+                raise died.reason
+            answers = self.content.executor.run(task, pieces())
         for answer in answers:
-            if "failed" in answer:
-                self.content.failed.setdefault(answer["table"], (answer["failed"], answer["hint"]))
-        return [answer for answer in answers if "failed" not in answer]
+            if answer["kind"] == "failed":
+                self.content.failed.setdefault(answer["table"], (answer["because"], answer["hint"]))
+        return [answer for answer in answers if answer["kind"] != "failed"]
 
-    def _run(self, pieces: list[Piece], task: Callable[..., Iterable[str]], per_task: float) -> list[dict[str, Any]]:
-        if not pieces:
-            return []
-        answers = run_tasks(self.content.spark(), pieces, task=task, weight=_weight, per_task=per_task)
-        return [json.loads(answer) for answer in answers]
-
-    def _find_deadly(self, pieces: Iterable[Piece]) -> bool:
+    def _find_deadly(self, pieces: Iterable[RecipeWork]) -> bool:
         """Whether some slice kills whoever reads it; its table counts as failed from now on."""
         reads = [read for piece in pieces for read in _reads(piece)]
         deadly = self.content.find_deadly([part for _, part in reads])
@@ -216,26 +233,39 @@ def relative_to(location: str, path: str) -> str:
     return "" if path == location else os.path.relpath(path, location).replace(os.sep, "/")
 
 
-def _shipped(number: int, recipe: Recipe, path: str) -> list[Any]:
+def _shipped(number: int, recipe: Recipe, path: str) -> ShippedRecipe:
     """A recipe with what it lists of one file only."""
     if recipe.rows is None:
-        return [number, recipes.to_json(recipe), ""]
+        return number, recipes.to_json(recipe), ""
     bitmap = next((chosen.bitmap for chosen in recipe.rows if chosen.path == path), b"")
     bare = recipes.to_json(Recipe(recipe.columns, rows=()))
-    return [number, bare, base64.b64encode(bitmap).decode()]
+    return number, bare, base64.b64encode(bitmap).decode()
 
 
-def _reads(piece: Piece) -> list[tuple[int, Mapping[str, Any]]]:
-    """Which slices of which tables a piece reads."""
-    if "slice" in piece:
+def _reads(piece: RecipeWork) -> list[tuple[int, FileSlice]]:
+    """The slices that a piece reads, each with its table."""
+    if piece["kind"] == "rebuild":
         return [(piece["table"], piece["slice"])]
     own = [(piece["table"], part) for part in piece["slices"]]
-    return own + [(child["table"], part) for child in piece.get("children", ()) for part in child["slices"]]
+    return own + [(child["table"], part) for child in _children(piece) for part in child["slices"]]
 
 
-def _weight(piece: Piece) -> float:
-    children = max(1, len(piece.get("children", ())))
+def _children(piece: RecipeWork) -> Sequence[TableRows]:
+    if piece["kind"] == "search":
+        return piece["children"]
+    return [piece["child"]] if piece["kind"] == "differ" else []
+
+
+def _weight(piece: RecipeWork) -> float:
+    children = max(1, len(_children(piece)))
     return float(sum(part["bytes"] for _, part in _reads(piece)) * (1 + children / 4) + 1)
+
+
+def _difference(answer: Differs | Wrong | Failed) -> Difference:
+    if answer["kind"] != "difference":
+        return Difference(wrong=answer["because"])
+    too_many, too_few = answer.get("example_too_many", ()), answer.get("example_too_few", ())
+    return Difference(answer["rows"], answer["too_many"], answer["too_few"], too_many, too_few)
 
 
 @dataclass(slots=True)
@@ -243,26 +273,28 @@ class Summed:
     """Sums over all slices of a table or of a recipe's result, with the order that each slice reports."""
 
     total: Sum = (0, 0, 0)
-    parts: list[Any] = field(default_factory=list)
-    orders: list[Any] = field(default_factory=list)
+    parts: list[PlaceSums] = field(default_factory=list)
+    orders: list[SliceOrder] = field(default_factory=list)
 
-    def add(self, answer: Mapping[str, Any]) -> None:
+    def add(self, answer: SummedRows) -> None:
         """Take in what a task says."""
         rows, first, second = ((a + b) % 2**64 for a, b in zip(self.total, answer["sum"], strict=True))
         self.total = rows, first, second
-        self.parts += answer.get("parts", ())
-        self.orders += answer.get("orders", ())
+        self.parts += answer["parts"]
+        self.orders += answer["orders"]
 
 
-def _summed(answers: Iterable[Mapping[str, Any]]) -> tuple[dict[int, Summed], dict[int, Summed], dict[int, str]]:
+def _summed(
+    answers: Iterable[SummedRows | Wrong | Failed],
+) -> tuple[dict[int, Summed], dict[int, Summed], dict[int, str]]:
     made: defaultdict[int, Summed] = defaultdict(Summed)
     whole: defaultdict[int, Summed] = defaultdict(Summed)
     wrong: dict[int, str] = {}
     for answer in answers:
-        if "wrong" in answer:
-            wrong[answer["recipe"]] = answer["wrong"]
-            continue
-        (made[answer["recipe"]] if "recipe" in answer else whole[answer["whole"]]).add(answer)
+        if answer["kind"] == "wrong":
+            wrong[answer["recipe"]] = answer["because"]
+        elif answer["kind"] == "sum":
+            (made if answer["of"] == "recipe" else whole)[answer["number"]].add(answer)
     return made, whole, wrong
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from r2d2.engine.recipes.cast import Columns
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.model.schema import Token
+from r2d2.model.work import FileSlice, TableRows
 
 CACHED_CELLS = 12_000_000  # a parent of no more values than that is read once
 OUTSIDE = -1  # the group of rows that the child has not
@@ -28,7 +28,7 @@ class Wanted:
     counts: Groups
 
     @staticmethod
-    def read(child: Mapping[str, Any], hashing: Hashing) -> Wanted:
+    def read(child: TableRows, hashing: Hashing) -> Wanted:
         """All rows of a child, read slice by slice."""
         tokens = [tuple(token) for token in child["tokens"]]
         parts = [hashing.rows(hashing.read(part, tokens), [tokens])[0][0] for part in child["slices"]]
@@ -47,7 +47,7 @@ class Wanted:
 class Parent:
     """The parent's slices, read as often as needed, or once where all of it fits."""
 
-    def __init__(self, slices: Sequence[Mapping[str, Any]], tokens: list[Token], hashing: Hashing) -> None:
+    def __init__(self, slices: Sequence[FileSlice], tokens: list[Token], hashing: Hashing) -> None:
         self.tokens = tokens
         self._slices = slices
         self._hashing = hashing
@@ -55,7 +55,7 @@ class Parent:
         self._keep = rows * len(tokens) <= CACHED_CELLS
         self._cache: dict[int, Columns] = {}
 
-    def parts(self, tokens: Sequence[Token]) -> Iterator[tuple[Mapping[str, Any], Columns]]:
+    def parts(self, tokens: Sequence[Token]) -> Iterator[tuple[FileSlice, Columns]]:
         """Slice by slice, at least these columns."""
         for number, part in enumerate(self._slices):
             if not self._keep:

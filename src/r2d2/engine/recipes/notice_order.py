@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
 
 from r2d2.engine.recipes.row_order import MOST_FIRST, SURPRISING
 from r2d2.model.recipe import LONGEST_NOTE, Order, Recipe, SortKey, order_from_json, order_text, order_to_json
+from r2d2.model.work import SliceOrder
 
-Slices = Sequence[Mapping[str, Any]]  # as `row_order.look_at_order` describes them
+Slices = Sequence[SliceOrder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,20 @@ def notice_order(recipe: Recipe, slices: Slices, *, rows: int, as_in_parent: boo
     What its footers declare comes first, then the parent's own order, then that which the rows happen to have.
     """
     if recipe.order is not None:
-        holds = as_in_parent if not recipe.order else _all_have(slices, "asked", recipe.order)
+        holds = as_in_parent if not recipe.order else _each_has((part["asked"] for part in slices), recipe.order)
         wrong = f"sorted by {order_text(recipe.order)}" if recipe.order else "in the parent's order"
         return Noticed(recipe.order, _lost(slices, recipe.order), "" if holds else f"the child is not {wrong}")
     if rows < 2:
         return Noticed(None)
     declared = _declared(slices)
-    order = declared[0] if len(declared) == 1 and _all_have(slices, "held", declared[0]) else None
+    order = declared[0] if len(declared) == 1 and _each_has((part["held"] for part in slices), declared[0]) else None
     order = order or (() if as_in_parent else _own(slices))
     return Noticed(order, _lost(slices, order))
 
 
-def _all_have(slices: Slices, what: str, order: Order | None) -> bool:
-    return bool(order) and all(order_to_json(order or ()) in part[what] for part in slices)
+def _each_has(orders: Iterable[Sequence[object]], order: Order | None) -> bool:
+    """Whether each slice has this order among its own."""
+    return bool(order) and all(order_to_json(order or ()) in some for some in orders)
 
 
 def _declared(slices: Slices) -> list[Order | None]:
@@ -58,8 +59,8 @@ def _lost(slices: Slices, order: Order | None) -> str:
         return "its footers declare an order by values that a rebuild cannot sort by"
     if len(declared) > 1:
         return "its row groups do not all declare the same order"
-    by = order_text(declared[0] or ())
-    has = "the recipe sorts otherwise" if _all_have(slices, "held", declared[0]) else "its rows are not"
+    by, held = order_text(declared[0] or ()), [part["held"] for part in slices]
+    has = "the recipe sorts otherwise" if _each_has(held, declared[0]) else "its rows are not"
     return f"its footers declare that it is sorted by {by}, and {has}"[:LONGEST_NOTE]
 
 

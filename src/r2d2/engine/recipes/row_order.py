@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from r2d2.engine.recipes.cast import Columns, as_series
 from r2d2.engine.second_reader.declared_order import declared_in
 from r2d2.model.recipe import Order, SortKey, order_from_json, order_to_json
 from r2d2.model.schema import Token
+from r2d2.model.work import FileSlice, PlaceSums, SliceOrder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Mask = NDArray[np.bool_]
 FIRST_ROWS = 64  # they show of nearly every column that it is not sorted
@@ -66,7 +70,7 @@ class Steps:
         return True
 
 
-def _step(column: Any) -> Step | None:
+def _step(column: pa.ChunkedArray) -> Step | None:
     import polars as pl
 
     series = as_series(column)
@@ -81,16 +85,19 @@ def _step(column: Any) -> Step | None:
     return Step(~(up | down) & (was_null == is_null), up, down, was_null & ~is_null, ~was_null & is_null)
 
 
-def look_at_order(columns: Columns, part: Mapping[str, Any], asked: Sequence[Any]) -> dict[str, Any]:
+def look_at_order(columns: Columns, part: FileSlice, asked: Sequence[object]) -> SliceOrder:
     """All that is to be known of the order of one slice, as plain JSON; `asked` are orders to be checked."""
     steps = Steps(columns)
     declared = [_folded(order) if part["fold"] and order else order for order in declared_in(part["path"])]
     held = [order for order in declared if order and steps.fit(order)]
+    constant, found, best = _noticed(steps)
     return {
         "declared": [None if order is None else order_to_json(order) for order in declared],
         "held": [order_to_json(order) for order in held],
         "asked": [order for order in asked if steps.fit(order_from_json(order))],
-        **_noticed(steps),
+        "constant": constant,
+        "sorted": found,
+        "best": order_to_json(best),
     }
 
 
@@ -100,25 +107,27 @@ def _folded(order: Order) -> Order:
     )
 
 
-def _noticed(steps: Steps) -> dict[str, Any]:
+def _noticed(steps: Steps) -> tuple[list[tuple[list[str], int]], list[tuple[object, float]], Order]:
     """Columns of one value, keys by which the rows are sorted with what that says, and the best of such orders."""
     firsts: list[tuple[float, SortKey]] = []
     constant = []
     for token in _likely(steps.columns):
         step = steps.of(token)
         if step is not None and step.same.all():
-            constant.append([list(token), _tag(steps.columns[token])])
+            constant.append((list(token), _tag(steps.columns[token])))
         elif step is not None:
             surprise = _surprise(None, step.same)
             firsts += [(surprise, key) for key in _keys(token) if step.fits(key)]
     telling = sorted((first for first in firsts if first[0] > SURPRISING), key=lambda first: -first[0])[:MOST_FIRST]
     rest = {key: _rest(steps, key) for _, key in telling}
     best = (telling[0][1], *rest[telling[0][1]]) if telling else ()
-    found = [[order_to_json((key, *rest.get(key, ()))), surprise] for surprise, key in firsts]
-    return {"constant": constant, "sorted": found, "best": order_to_json(best)}
+    found: list[tuple[object, float]] = [
+        (order_to_json((key, *rest.get(key, ()))), surprise) for surprise, key in firsts
+    ]
+    return constant, found, best
 
 
-def _tag(column: Any) -> int:
+def _tag(column: pa.ChunkedArray) -> int:
     """A number for the one value of a column, to see whether other slices have another."""
     return zlib.crc32(repr(column[0].as_py() if len(column) else None).encode())
 
@@ -128,7 +137,7 @@ def _likely(columns: Columns) -> list[Token]:
     return [token for token in sorted(columns) if not _goes_both_ways(columns[token].slice(0, FIRST_ROWS))]
 
 
-def _goes_both_ways(column: Any) -> bool:
+def _goes_both_ways(column: pa.ChunkedArray) -> bool:
     """Cheap for a few rows: most tables are small and not sorted, and Polars takes longer to begin than to compare."""
     try:
         pairs = list(pairwise(value for value in column.to_pylist() if value is not None))
@@ -179,14 +188,14 @@ def _arrangements(ties: Mask) -> float:
     )
 
 
-def place_sums(hashes: Hashes) -> list[int]:
+def place_sums(hashes: Hashes) -> tuple[int, int, int]:
     """Rows, the sum of their hashes, and that sum weighted by place (mod 2^64): `sequence_sum` puts slices together."""
     first = hashes[0]
     weighted = first * np.arange(len(first), dtype=np.uint64)
-    return [len(first), int(first.sum(dtype=np.uint64)), int(weighted.sum(dtype=np.uint64))]
+    return len(first), int(first.sum(dtype=np.uint64)), int(weighted.sum(dtype=np.uint64))
 
 
-def sequence_sum(parts: Iterable[Sequence[Any]]) -> int:
+def sequence_sum(parts: Iterable[PlaceSums]) -> int:
     """One number for all rows in order of files and places: equal for equal sequences; parts are path, place, sums.
 
     >>> whole = place_sums(np.array([[5, 7, 9], [0, 0, 0]], dtype=np.uint64))
@@ -195,7 +204,7 @@ def sequence_sum(parts: Iterable[Sequence[Any]]) -> int:
     True
     """
     total = before = 0
-    for _, _, rows, plain, weighted in sorted(map(tuple, parts)):
+    for _, _, rows, plain, weighted in sorted((*part,) for part in parts):
         total += weighted + before * plain
         before += rows
     return total % 2**64

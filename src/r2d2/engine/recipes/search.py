@@ -8,27 +8,31 @@ the question is put again. What no predicate gives is listed row by row. Plain f
 from __future__ import annotations
 
 import base64
-import json
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from r2d2.engine.recipes.cast import kept_rows
 from r2d2.engine.recipes.labelled_rows import OUTSIDE, Groups, Parent, Wanted
 from r2d2.engine.recipes.sample import Held
-from r2d2.engine.rows.hash_slices import Hashing, Piece
+from r2d2.engine.rows.hash_slices import Hashing, failure
 from r2d2.errors import TableError
 from r2d2.model import predicate as predicates
 from r2d2.model.predicate import Predicate
+from r2d2.model.work import Failed, FoundPredicate, FoundRows, ListedRows, SearchWork
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap
 
 ROUNDS = 5
+Found = FoundPredicate | FoundRows
 FindBoxes = Callable[..., Sequence[Sequence[Any]] | None]  # see r2d2.steps.predicates.search
 """Called with codes, group, number, wanted and in_child; gives boxes of conditions on columns by number."""
 
 
-def search_bundle(bundle: Sequence[Piece], *, hashing: Hashing, find: FindBoxes) -> Iterator[str]:
+def search_bundle(bundle: Sequence[SearchWork], *, hashing: Hashing, find: FindBoxes) -> Iterator[Found | Failed]:
     """For each child of each parent a predicate, or the list of rows, that rebuilds it."""
     for piece in bundle:
         parent = Parent(piece["slices"], [tuple(token) for token in piece["tokens"]], hashing)
@@ -36,33 +40,35 @@ def search_bundle(bundle: Sequence[Piece], *, hashing: Hashing, find: FindBoxes)
             try:
                 wanted = Wanted.read(child, hashing)
             except TableError as error:
-                yield _failure(child["table"], error)
+                yield failure(child["table"], error)
                 continue
+            pair = piece["table"], child["table"]
             try:
-                answer = _search(parent, wanted, find)
+                answer = _search(pair, parent, wanted, find)
             except TableError as error:
-                yield _failure(piece["table"], error)
+                yield failure(piece["table"], error)
                 break
-            yield json.dumps({"parent": piece["table"], "child": child["table"]} | answer)
+            yield answer
 
 
-def _failure(table: int, error: TableError) -> str:
-    return json.dumps({"table": table, "failed": str(error.args[0]), "hint": error.hint})
-
-
-def _search(parent: Parent, wanted: Wanted, find: FindBoxes) -> dict[str, Any]:
+def _search(pair: tuple[int, int], parent: Parent, wanted: Wanted, find: FindBoxes) -> Found:
     """A predicate if there is one, else the rows one by one."""
     held = Held(parent, wanted)
     for part, columns in parent.parts(parent.tokens):
         held.add(columns, parent.hashes(columns, wanted.tokens), part["rows"])
     predicate = _by_predicate(parent, wanted, held, find, distinct=False)
     if predicate is not None:
-        return {"where": predicates.to_json(predicate)}
+        return _found(pair, predicate, distinct=False)
     if len(wanted.counts) and wanted.counts.max() == 1 and held.has_copies():
         predicate = _by_predicate(parent, wanted, held, find, distinct=True)
         if predicate is not None:
-            return {"where": predicates.to_json(predicate), "distinct": True}
-    return {"rows": _listed(parent, wanted)}
+            return _found(pair, predicate, distinct=True)
+    return {"kind": "rows", "parent": pair[0], "child": pair[1], "rows": _listed(parent, wanted)}
+
+
+def _found(pair: tuple[int, int], predicate: Predicate, *, distinct: bool) -> FoundPredicate:
+    where = predicates.to_json(predicate)
+    return {"kind": "predicate", "parent": pair[0], "child": pair[1], "where": where, "distinct": distinct}
 
 
 def _by_predicate(parent: Parent, wanted: Wanted, held: Held, find: FindBoxes, *, distinct: bool) -> Predicate | None:
@@ -94,12 +100,12 @@ def _errors(parent: Parent, wanted: Wanted, predicate: Predicate, *, distinct: b
     return wrong if outside or len(wrong) else None
 
 
-def _listed(parent: Parent, wanted: Wanted) -> list[list[Any]]:
+def _listed(parent: Parent, wanted: Wanted) -> list[ListedRows]:
     """By file the rows that the child has, the first of equal ones, each as often as the child has it."""
     from pyroaring import BitMap
 
     missing = wanted.counts.copy()
-    files: dict[str, Any] = {}
+    files: dict[str, BitMap] = {}
     for part, columns in parent.parts(wanted.tokens):
         groups = wanted.groups(parent.hashes(columns, wanted.tokens))
         places = np.flatnonzero(groups >= 0)
@@ -111,10 +117,10 @@ def _listed(parent: Parent, wanted: Wanted) -> list[list[Any]]:
         bitmap = files.setdefault(part["path"], BitMap())  # |= changes it in its place
         bitmap |= BitMap(array("I", (taken + part["first"]).astype(np.uint32).tobytes()))
     return [
-        [path, len(bitmap), base64.b64encode(_compact(bitmap)).decode()] for path, bitmap in files.items() if bitmap
+        (path, len(bitmap), base64.b64encode(_compact(bitmap)).decode()) for path, bitmap in files.items() if bitmap
     ]
 
 
-def _compact(bitmap: Any) -> bytes:
+def _compact(bitmap: BitMap) -> bytes:
     bitmap.run_optimize()
     return bytes(bitmap.serialize())

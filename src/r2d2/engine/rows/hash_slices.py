@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r2d2.engine.kernels import NotComparable, hash_rows
 from r2d2.engine.kernels.mixing import Hashes, Words
+from r2d2.engine.run.contract import Given, Task
 from r2d2.errors import TableError
 from r2d2.model.schema import Token, spell
 from r2d2.model.ticks import tick
+from r2d2.model.work import Failed, FileSlice, Found, LookUpWork, Sampled, SampledRow, SampleWork, SliceWork
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ReadSlice = Callable[[Mapping[str, Any], Iterable[Token]], Mapping[Token, "pa.ChunkedArray"]]
-SliceRange = Callable[[Mapping[str, Any], Token], "tuple[str, int, int] | None"]
-SampledRow = tuple[str, int, str, int]
-"""A row to look for: its hash in all columns of a probe, half of its hash in the first of them, and that one's value
-if it is an int or a date ("" if it is neither, or NULL)."""
-Piece = Mapping[str, Any]  # a slice of a table and what is asked of it, as plain JSON
-
-
 Columns = Mapping[Token, "pa.ChunkedArray"]
+ReadSlice = Callable[[FileSlice, Iterable[Token]], Columns]
+SliceRange = Callable[[FileSlice, Token], "tuple[str, int, int] | None"]
+BYTES_PER_TASK = 48 << 20  # a task reads slice by slice; starting one costs some milliseconds here, 0.1 s on a cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +47,16 @@ class Hashing:
         except NotComparable as error:
             raise TableError(f"not comparable: column {spell(error.token)}: {error.reason}") from error
 
-    def columns(self, piece: Piece, projections: Iterable[Sequence[Token]]) -> Columns:
+    def columns(self, part: FileSlice, projections: Iterable[Sequence[Token]]) -> Columns:
         """The columns of a slice that the projections need."""
-        columns = self.read(piece["slice"], {token for projection in projections for token in projection})
-        tick(piece["slice"]["bytes"])
+        columns = self.read(part, {token for projection in projections for token in projection})
+        tick(part["bytes"])
         return columns
+
+    @property
+    def given(self) -> Given:
+        """What another process needs to hash rows alike; it has a reader of its own."""
+        return {"key": self.key.hex(), "bits": self.bits}
 
 
 def tokens_of(listed: Iterable[Sequence[str]]) -> list[Token]:
@@ -62,26 +64,40 @@ def tokens_of(listed: Iterable[Sequence[str]]) -> list[Token]:
     return [tuple(token) for token in listed]
 
 
-def failure(piece: Piece, error: TableError) -> str:
-    """What a task says of a table that it could not read."""
-    return json.dumps({"table": piece["table"], "failed": str(error.args[0]), "hint": error.hint})
+def failure(table: int, error: TableError) -> Failed:
+    """The answer of a task about a table that it could not read."""
+    return {"kind": "failed", "table": table, "because": str(error.args[0]), "hint": error.hint}
 
 
-def sample_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+def bytes_to_read(item: SliceWork) -> int:
+    """How heavy a work item about one slice is."""
+    return item["slice"]["bytes"] + 1
+
+
+def sampling(hashing: Hashing) -> Task[SampleWork, Sampled | Failed]:
+    """The task that samples rows."""
+    return Task("sample", partial(sample_bundle, hashing=hashing), bytes_to_read, BYTES_PER_TASK, hashing.given)
+
+
+def looking_up(hashing: Hashing) -> Task[LookUpWork, Found | Failed]:
+    """The task that looks for sampled rows."""
+    return Task("look_up", partial(look_up_bundle, hashing=hashing), bytes_to_read, BYTES_PER_TASK, hashing.given)
+
+
+def sample_bundle(bundle: Sequence[SampleWork], *, hashing: Hashing) -> Iterator[Sampled | Failed]:
     """The rows at the given places of each slice: each as its hash in all columns asked for, and in the first alone."""
     for piece in bundle:
         tokens = tokens_of(piece["tokens"])
         try:
-            chosen = rows_at(hashing.columns(piece, [tokens]), piece["places"])
+            chosen = rows_at(hashing.columns(piece["slice"], [tokens]), piece["places"])
             whole, first = hashing.rows(chosen, [tokens, tokens[:1]])
         except TableError as error:
-            yield failure(piece, error)
+            yield failure(piece["table"], error)
         else:
             values = _ordered_values(chosen[tokens[0]])
-            rows = sorted(
-                {(*hashed, *value) for *hashed, value in zip(_as_text(whole), first[0].tolist(), values, strict=True)}
-            )
-            yield json.dumps({"table": piece["table"], "rows": rows})
+            drawn = zip(_as_text(whole), first[0].tolist(), values, strict=True)
+            rows = sorted({(text, half, kind, value) for text, half, (kind, value) in drawn})
+            yield {"kind": "sampled", "table": piece["table"], "rows": rows}
 
 
 def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
@@ -117,7 +133,7 @@ def _take(column: pa.ChunkedArray, places: NDArray[np.int64]) -> pa.ChunkedArray
     return pa.chunked_array([series.to_arrow(compat_level=pl.CompatLevel.newest())])
 
 
-def look_up_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str]:
+def look_up_bundle(bundle: Sequence[LookUpWork], *, hashing: Hashing) -> Iterator[Found | Failed]:
     """Which of the wanted rows stand in each slice: `wanted` lists projections with the rows looked for.
 
     The first column of a projection is its most telling one: all rows are sifted by it, and only what is left is
@@ -129,17 +145,17 @@ def look_up_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[str
             for number, texts in _present(piece, hashing):
                 found[piece["table"], number].update(texts)
         except TableError as error:
-            yield failure(piece, error)
+            yield failure(piece["table"], error)
     for (table, number), texts in found.items():
-        yield json.dumps({"table": table, "projection": number, "found": sorted(texts)})
+        yield {"kind": "found", "table": table, "projection": number, "found": sorted(texts)}
 
 
-def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
+def _present(piece: LookUpWork, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
     """By projection, the wanted rows that are in the slice."""
     wanted = list(_within_range(piece, hashing))
     if not wanted:
         return
-    columns = hashing.columns(piece, [tokens for _, tokens, _ in wanted])
+    columns = hashing.columns(piece["slice"], [tokens for _, tokens, _ in wanted])
     needles: defaultdict[Token, set[int]] = defaultdict(set)
     for _, tokens, rows in wanted:
         needles[tokens[0]].update(first for _, first, *_ in rows)
@@ -154,9 +170,9 @@ def _present(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, set[str]]]:
             yield number, _distinct_text(hashes[:, same_half]) & {text for text, *_ in rows}
 
 
-def _within_range(piece: Piece, hashing: Hashing) -> Iterator[tuple[int, list[Token], list[SampledRow]]]:
+def _within_range(piece: LookUpWork, hashing: Hashing) -> Iterator[tuple[int, list[Token], list[SampledRow]]]:
     """The projections of a piece with the rows that its slice may hold, by the range of the first column."""
-    ranges: dict[Token, Any] = {}
+    ranges: dict[Token, tuple[str, int, int] | None] = {}
     for number, listed, rows in piece["wanted"]:
         tokens = tokens_of(listed)
         if hashing.range and tokens[0] not in ranges and any(kind for _, _, kind, _ in rows):

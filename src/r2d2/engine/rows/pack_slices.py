@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from r2d2.engine.kernels import Fingerprint, block_of, fingerprint, split, to_bytes
-from r2d2.engine.rows.hash_slices import Hashing, Piece, failure, tokens_of
+from r2d2.engine.rows.hash_slices import Hashing, failure, tokens_of
+from r2d2.engine.run.contract import NOTE, Block
 from r2d2.errors import TableError
-
-Block = tuple[int, int, int, bytes]  # projection, hash range, table, packed hashes
-NOTE = -1  # the projection of blocks that are not hashes but a note in JSON
+from r2d2.model.work import Failed, HashWork, SummedTable
 
 
-def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block]:
+def block_bundle(bundle: Sequence[HashWork], *, hashing: Hashing) -> Iterator[Block]:
     """The hashes of each slice under each of its projections, sorted and packed by hash range.
 
     With `whole`, the columns of a table, its fingerprint comes as a note. So does a failure.
@@ -24,9 +23,9 @@ def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block
         table, asked, whole = piece["table"], piece["projections"], piece["whole"]
         wanted = [tokens_of(tokens) for _, tokens, _ in asked] + ([tokens_of(whole)] if whole else [])
         try:
-            rows = hashing.rows(hashing.columns(piece, wanted), wanted)
+            rows = hashing.rows(hashing.columns(piece["slice"], wanted), wanted)
         except TableError as error:
-            yield _note(table, failure(piece, error))
+            yield _note(failure(table, error))
             continue
         if whole:
             totals[table] += fingerprint(rows[len(asked)])
@@ -35,9 +34,10 @@ def block_bundle(bundle: Sequence[Piece], *, hashing: Hashing) -> Iterator[Block
                 if some.distinct_rows:
                     yield number, part, table, to_bytes(some)
     for table, total in totals.items():
-        note = {"table": table, "rows": total.rows, "first": total.first, "second": total.second}
-        yield _note(table, json.dumps(note))
+        yield _note(
+            {"kind": "fingerprint", "table": table, "rows": total.rows, "first": total.first, "second": total.second}
+        )
 
 
-def _note(table: int, text: str) -> Block:
-    return NOTE, 0, table, text.encode()
+def _note(note: SummedTable | Failed) -> Block:
+    return NOTE, 0, note["table"], json.dumps(note).encode()

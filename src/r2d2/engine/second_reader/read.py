@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from urllib.parse import unquote
 
 from r2d2.engine.second_reader.shape import Shape
@@ -252,7 +252,16 @@ def refuse_settings(spark: SparkSession, shape: Shape) -> None:
             )
 
 
-def hidden_nanoseconds(work: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+class TimestampWork(TypedDict):
+    """Ask whether columns of INT96 in a file hold more than Spark reads."""
+
+    kind: Literal["timestamps"]
+    path: str
+    columns: Sequence[str]
+    bytes: int
+
+
+def hidden_nanoseconds(work: Sequence[TimestampWork]) -> Iterator[str]:
     """Task: the files whose INT96 timestamps hold more than the microseconds that Spark reads.
 
     What lies beyond the nanoseconds that pyarrow reads and writes shows up, too: 2^64 is no multiple of 1,000.

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from r2d2.engine.run.tasks import run_tasks
+from r2d2.engine.run.spark import run_tasks
 from r2d2.engine.second_reader.arrange import arranged, kept_rows, remove_leftovers
 from r2d2.engine.second_reader.instructions import Instructions
 from r2d2.engine.second_reader.many import Pair, can_share, made_rows, rows_listed, tally_pairs
 from r2d2.engine.second_reader.read import (
     Read,
+    TimestampWork,
     has_places,
     hidden_nanoseconds,
     int96_columns,
@@ -267,7 +268,10 @@ class SparkRebuilder:
         columns = int96_columns(shape)
         if not columns:
             return
-        pieces = [{"path": file.path, "columns": columns, "bytes": file.size_bytes} for file in shape.files]
+        pieces: list[TimestampWork] = [
+            {"kind": "timestamps", "path": file.path, "columns": columns, "bytes": file.size_bytes}
+            for file in shape.files
+        ]
         with spark_errors():
             finer = run_tasks(
                 self._session(),

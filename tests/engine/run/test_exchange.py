@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r2d2.engine.rows.exchange import exchange_folder, receive, send
-from r2d2.engine.rows.pack_slices import NOTE, Block
+from r2d2.engine.run.contract import NOTE, Block
+from r2d2.engine.run.exchange import exchange_folder, receive, send
 
 blocks = st.lists(
     st.tuples(st.integers(NOTE, 5), st.integers(0, 3), st.integers(0, 9), st.binary(max_size=40).map(b"R2HB".__add__))

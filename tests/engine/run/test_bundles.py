@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.engine.run.tasks import pack, run_tasks
+from r2d2.engine.run.bundles import pack
+from r2d2.engine.run.spark import run_tasks
 
 WEIGHTS = st.lists(st.integers(0, 1000), max_size=60)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from r2d2.engine.rows.pack_slices import NOTE, Block
+from r2d2.engine.run.contract import NOTE, Block
 from r2d2.engine.spark.cluster import works_here
 
 if TYPE_CHECKING:

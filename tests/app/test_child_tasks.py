@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.app import right_here
+from r2d2.app import child_tasks
 from r2d2.app.find import find_in_lake
 from r2d2.app.scan import scan_lake
 from r2d2.app.update import update_lake
@@ -84,7 +84,7 @@ def test_where_the_process_fails_spark_is_asked(
 
 
 def test_much_work_is_left_to_spark(changed: Changed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(right_here, "LITTLE_BYTES", 0)
+    monkeypatch.setattr(child_tasks, "LITTLE_BYTES", 0)
     assert update(changed, tmp_path / "state") > 0
 
 

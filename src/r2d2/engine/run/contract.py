@@ -1,0 +1,78 @@
+"""The contract of executors: whoever carries out tasks over work items, here or elsewhere.
+
+Work items and answers are plain JSON. A task is a plain function over a bundle of items; it may not rely on where, in
+which order and how often bundles are run. Each implementation has to pass tests/contracts/test_executor.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from r2d2.model.progress import Done
+
+Work = TypeVar("Work")
+Answer = TypeVar("Answer")
+
+Block = tuple[int, int, int, bytes]  # group, hash range, table, packed hashes
+NOTE = -1  # the group of blocks that are not hashes but a note in JSON
+Packed = bytes | memoryview
+Count = tuple[int, int, int, int]  # parent, child, missing rows, missing copies
+Given = Mapping[str, object]
+Report = Callable[[Done], None]  # told now and then what is done of all work items
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[Work, Answer]):
+    """A function over a bundle of work items, and how heavy the items are."""
+
+    kind: str  # of its work items
+    run: Callable[[Sequence[Work]], Iterable[Answer]]
+    weight: Callable[[Work], float]
+    per_task: float  # the weight of a bundle that is worth a task
+    given: Given | None = None  # plain JSON from which another process can make the task again, if one can
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Generic[Work, Answer]):
+    """Two functions: one packs work items into blocks, the other counts where blocks of one group and range meet."""
+
+    kind: str
+    pack: Callable[[Sequence[Work]], Iterable[Block]]
+    count: Callable[[int, Mapping[int, Sequence[Packed]]], Sequence[Count]]  # of a group, the blocks by table
+    weight: Callable[[Work], float]
+    per_task: float
+    given: Given | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged(Generic[Answer]):
+    """The counts of all groups, in any order, and the notes of the tasks that packed."""
+
+    counts: Sequence[Count]
+    notes: Sequence[Answer]
+
+
+class NoAnswer(Exception):
+    """There is no answer: the executor cannot do the task, or it did not come in time."""
+
+
+class ReaderDied(NoAnswer):
+    """The process that read was killed, as a damaged file can do. Another executor, or fewer items, may do."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class Executor(Protocol):
+    """Carries out tasks. It can be used again after a failure."""
+
+    def run(self, task: Task[Work, Answer], items: Sequence[Work], report: Report | None = None) -> list[Answer]:
+        """All answers, in any order; none for no items."""
+
+    def exchange(
+        self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
+    ) -> Exchanged[Answer]:
+        """The counts of every group in which blocks meet, and all notes."""

@@ -1,0 +1,33 @@
+"""The executor that does little work at hand, and leaves the rest to another that takes longer to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from r2d2.engine.run.contract import Answer, Exchange, Exchanged, Executor, NoAnswer, Report, Task, Work
+
+
+class LittleFirst:
+    """Asks *at_hand* if the work is little; *otherwise* if it is much, or if there was no answer."""
+
+    def __init__(self, at_hand: Executor, otherwise: Executor, is_little: Callable[[Sequence[object]], bool]) -> None:
+        self._at_hand = at_hand
+        self._otherwise = otherwise
+        self._is_little = is_little
+
+    def run(self, task: Task[Work, Answer], items: Sequence[Work], report: Report | None = None) -> list[Answer]:
+        """All answers, of the one or of the other."""
+        if self._is_little(items):
+            with suppress(NoAnswer):
+                return self._at_hand.run(task, items, report)
+        return self._otherwise.run(task, items, report)
+
+    def exchange(
+        self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
+    ) -> Exchanged[Answer]:
+        """All counts and notes, of the one or of the other."""
+        if self._is_little(items):
+            with suppress(NoAnswer):
+                return self._at_hand.exchange(exchange, items, report)
+        return self._otherwise.exchange(exchange, items, report)
