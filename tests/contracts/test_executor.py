@@ -17,8 +17,9 @@ import pytest
 from r2d2.app.child_tasks import child_program, reading_metadata
 from r2d2.app.lake_tools import hashing_with, read_metadata
 from r2d2.engine.rows.compare_tables import comparing, summed
-from r2d2.engine.rows.content import Content, TableContent
+from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing, looking_up, sampling
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.child_process import ChildProcess, Program
 from r2d2.engine.run.contract import Executor, NoAnswer, ReaderDied, Task
 from r2d2.engine.run.inline import Inline

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.app.lake_tools import read_metadata, table_content
-from r2d2.engine.rows.content import Content, TableContent
+from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.inline import Inline
 from r2d2.formats.parquet.read import read_slice
 from r2d2.lake.discover import discover

@@ -7,8 +7,9 @@ from functools import partial
 from typing import cast, overload
 
 from r2d2.app.child_tasks import child_program, hashing_with, is_little, reading_metadata
-from r2d2.engine.rows.content import Content, TableContent
+from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.child_process import ChildProcess
 from r2d2.engine.run.contract import Executor, Report
 from r2d2.engine.run.little_first import LittleFirst

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Comparison:
 class Verify:
     """Is the child what the recipe makes of its parents?"""
 
-    recipe: Mapping[str, Any]
+    recipe: Mapping[str, object]
     parents: tuple[Placed, ...]
     child: Placed
 
@@ -46,7 +45,7 @@ class Verify:
 class Rebuild:
     """Write what the recipe makes of the parents into the empty folder *into*; as one file if that is asked."""
 
-    recipe: Mapping[str, Any]
+    recipe: Mapping[str, object]
     parents: tuple[Placed, ...]
     into: str
     one_file: bool

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.engine.recipes.jobs import Rebuilt, RecipeJobs
+from r2d2.engine.recipes.jobs import RecipeJobs
 from r2d2.engine.recipes.notice_order import notice_order
 from r2d2.engine.recipes.row_order import Steps, place_sums, sequence_sum
+from r2d2.engine.recipes.sums import Rebuilt
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.run.inline import Inline

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from r2d2.engine.recipes import labelled_rows as marked_rows
 from r2d2.engine.recipes import sample as held_rows
 from r2d2.engine.recipes.jobs import RecipeJobs
-from r2d2.engine.rows.content import Content, TableContent
+from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.inline import Inline
 from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
 from r2d2.formats.parquet.read import read_slice, slices

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.engine.rows import missing_row
-from r2d2.engine.rows.content import TableContent
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.missing_row import find_missing_row
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.rows.value_text import value_text
 from r2d2.formats.parquet.read import read_slice
 from r2d2.model.schema import Column

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+Numbers = NDArray[Any]  # of whatever type of number
 Live = NDArray[np.bool_] | None  # which rows are not NULL; None: all
 
 
@@ -26,7 +27,7 @@ def bits(array: pa.Array, buffer: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, bitorder="little")[skip : skip + len(array)].view(np.bool_)
 
 
-def values(array: pa.Array, dtype: str, per_row: int = 1, extra: int = 0) -> NDArray[Any]:
+def values(array: pa.Array, dtype: str, per_row: int = 1, extra: int = 0) -> Numbers:
     """The second buffer: *per_row* items for each row, and *extra* ones (the last bound of a list)."""
     begin = array.offset * np.dtype(dtype).itemsize * per_row
     return np.frombuffer(array.buffers()[1], dtype, count=len(array) * per_row + extra, offset=begin)

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from r2d2.engine.kernels.mixing import HASH_VERSION, WORD, Hashes
 
 _HEADER = struct.Struct("<4sHHQ")  # magic, hash version, bytes per count (0: all are one), distinct rows
 _MAGIC = b"R2HB"
-_COUNT_TYPES: dict[int, np.dtype[Any]] = {
+_COUNT_TYPES: dict[int, np.dtype[np.unsignedinteger]] = {
     1: np.dtype("u1"),
     2: np.dtype("<u2"),
     4: np.dtype("<u4"),

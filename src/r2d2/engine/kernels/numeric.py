@@ -11,11 +11,12 @@ The order decides by value alone, so the form is unique. The decimal 0.1 is DECI
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from r2d2.engine.kernels.arrow_values import Numbers
 from r2d2.engine.kernels.keys import Kind, Kinds
 from r2d2.engine.kernels.mixing import Words
 
@@ -39,19 +40,19 @@ class Canonical(NamedTuple):
     wide: tuple[Wide, ...] = ()
 
 
-def canonical_signed(values: NDArray[Any]) -> Canonical:
+def canonical_signed(values: Numbers) -> Canonical:
     """int8 to int64."""
     return Canonical(values.astype(np.int64, copy=False).view(np.uint64), Kind.INTEGER)
 
 
-def canonical_unsigned(values: NDArray[Any]) -> Canonical:
+def canonical_unsigned(values: Numbers) -> Canonical:
     """uint8 to uint64; from 2^63 on they are doubles, or wide."""
     words = values.astype(np.uint64, copy=False)
     large = np.flatnonzero(words >= SIGN_BIT)
     return _with_large(words, large) if len(large) else Canonical(words, Kind.INTEGER)
 
 
-def canonical_float(values: NDArray[Any]) -> Canonical:
+def canonical_float(values: Numbers) -> Canonical:
     """Half, single and double, by value after widening to double."""
     doubles = values.astype(np.float64, copy=False)
     bits = doubles.view(np.uint64)

@@ -9,11 +9,10 @@ durations never equal one another.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from r2d2.engine.kernels.arrow_values import Numbers
 from r2d2.engine.kernels.keys import Kind, NotComparable
 from r2d2.engine.kernels.numeric import Canonical
 from r2d2.model.types import NANOSECONDS
@@ -22,7 +21,7 @@ _MILLISECONDS_PER_DAY = 86_400_000
 _MICRO, _NANO, _MILLI, _SECOND = 0, 1, 2, 3  # added to the kind
 
 
-def canonical_date(values: NDArray[Any], *, in_milliseconds: bool) -> Canonical:
+def canonical_date(values: Numbers, *, in_milliseconds: bool) -> Canonical:
     """date32 by its day; date64 too, if it is a whole day as its definition asks."""
     days = values.astype(np.int64)
     if in_milliseconds:
@@ -32,7 +31,7 @@ def canonical_date(values: NDArray[Any], *, in_milliseconds: bool) -> Canonical:
     return Canonical(days.view(np.uint64), Kind.DATE)
 
 
-def canonical_time(values: NDArray[Any], unit: str) -> Canonical:
+def canonical_time(values: Numbers, unit: str) -> Canonical:
     """Nanoseconds since midnight; a day's worth of any unit fits."""
     nanoseconds = values.astype(np.int64) * np.int64(NANOSECONDS[unit])
     return Canonical(nanoseconds.view(np.uint64), Kind.TIME)

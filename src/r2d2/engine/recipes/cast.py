@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from r2d2.engine.kernels.arrow_values import Numbers
 from r2d2.engine.recipes.arrow_types import without_dictionary
 from r2d2.engine.recipes.predicate_polars import mask_of, type_name_of
 from r2d2.errors import TableError
@@ -82,7 +83,7 @@ def encode(series: pl.Series) -> tuple[NDArray[np.int64], Decoder] | None:
     return _encode_by_join(series)
 
 
-def _places(values: NDArray[Any], valid: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _places(values: Numbers, valid: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
     codes = np.full(len(values), -1, np.int64)
     distinct, inverse = np.unique(values[valid], return_inverse=True)
     codes[valid] = inverse

@@ -8,18 +8,17 @@ child.
 from __future__ import annotations
 
 import base64
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from r2d2.engine.recipes.carry_out import distinct_bundle, rebuild_bundle
 from r2d2.engine.recipes.diff import differ_bundle
-from r2d2.engine.recipes.notice_order import notice_order
-from r2d2.engine.recipes.row_order import sequence_sum
 from r2d2.engine.recipes.search import FindBoxes, search_bundle
+from r2d2.engine.recipes.sums import Rebuilt, Summed, rebuilt_by, summed
+from r2d2.engine.recipes.work_items import reads_of, relative_to, shipped, weight_of
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import BYTES_PER_TASK
 from r2d2.engine.run.contract import ReaderDied, Task
@@ -31,15 +30,11 @@ from r2d2.model.work import (
     DifferWork,
     DistinctWork,
     Failed,
-    FileSlice,
     FoundPredicate,
     FoundRows,
-    PlaceSums,
     RebuildWork,
     RecipeWork,
     SearchWork,
-    ShippedRecipe,
-    SliceOrder,
     TableRows,
     Wrong,
 )
@@ -48,20 +43,8 @@ from r2d2.model.work import Summed as SummedRows
 Pair = tuple[int, int]  # parent, child
 SEARCH_BYTES_PER_TASK = 64 << 20  # looking for a predicate costs several times a read
 MOST_CHILDREN = 8  # of one parent in one work item
-Sum = tuple[int, int, int]
 Item = TypeVar("Item", SearchWork, RebuildWork, DistinctWork, DifferWork)
 Answer = TypeVar("Answer", FoundPredicate | FoundRows | Failed, SummedRows | Wrong | Failed, Differs | Wrong | Failed)
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """What a recipe made of its parent: how many rows, whether they are the child's, or why it could not be done."""
-
-    rows: int
-    same: bool
-    wrong: str = ""
-    order: Order | None = None  # that the recipe can give back; see Recipe
-    lost_order: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +77,7 @@ class RecipeJobs:
         """A recipe for each edge: a predicate where one was found, else the listed rows. Unread tables have none."""
         run = partial(search_bundle, hashing=self.content.hashing, find=self.find)
         task: Task[SearchWork, FoundPredicate | FoundRows | Failed]
-        task = Task("search", run, _weight, SEARCH_BYTES_PER_TASK)
+        task = Task("search", run, weight_of, SEARCH_BYTES_PER_TASK)
         answers = self._answers(lambda: list(self._search_pieces(edges)), task)
         return {(a["parent"], a["child"]): self._recipe(a) for a in answers if a["kind"] != "failed"}
 
@@ -103,14 +86,14 @@ class RecipeJobs:
         numbered = list(wanted.items())
         hashing = self.content.hashing
         plain: Task[RebuildWork, SummedRows | Wrong | Failed]
-        plain = Task("rebuild", partial(rebuild_bundle, hashing=hashing), _weight, BYTES_PER_TASK)
+        plain = Task("rebuild", partial(rebuild_bundle, hashing=hashing), weight_of, BYTES_PER_TASK)
         once: Task[DistinctWork, SummedRows | Wrong | Failed]
-        once = Task("distinct", partial(distinct_bundle, hashing=hashing), _weight, BYTES_PER_TASK)
+        once = Task("distinct", partial(distinct_bundle, hashing=hashing), weight_of, BYTES_PER_TASK)
         answers = self._answers(lambda: list(self._rebuild_pieces(numbered)), plain)
         answers += self._answers(lambda: list(self._distinct_pieces(numbered)), once)
-        made, whole, wrong = _summed(answers)
+        made, whole, wrong = summed(answers)
         return {
-            pair: _rebuilt(recipe, made.get(number, Summed()), whole.get(pair[1], Summed()), wrong.get(number, ""))
+            pair: rebuilt_by(recipe, made.get(number, Summed()), whole.get(pair[1], Summed()), wrong.get(number, ""))
             for number, (pair, recipe) in enumerate(numbered)
             if not self.content.failed.keys() & set(pair)
         }
@@ -123,15 +106,15 @@ class RecipeJobs:
             "kind": "differ",
             "table": pair[0],
             "slices": parent.slices,
-            "listed": [_shipped(0, recipe, path)[2] for path in paths],
-            "recipe": _shipped(0, recipe, "")[1],
+            "listed": [shipped(0, recipe, path)[2] for path in paths],
+            "recipe": shipped(0, recipe, "")[1],
             "distinct": recipe.distinct,
             "types": [(column.token, column.type_name) for column in parent.columns],
             "child": self._child(pair[1]),
             "examples": examples,
         }
         run = partial(differ_bundle, hashing=self.content.hashing)
-        task: Task[DifferWork, Differs | Wrong | Failed] = Task("differ", run, _weight, BYTES_PER_TASK)
+        task: Task[DifferWork, Differs | Wrong | Failed] = Task("differ", run, weight_of, BYTES_PER_TASK)
         answers = self._answers(lambda: [] if self.content.failed else [piece], task)
         return _difference(answers[0]) if answers else Difference(wrong="the parent or the child cannot be read")
 
@@ -183,7 +166,7 @@ class RecipeJobs:
                     "kind": "rebuild",
                     "table": table,
                     "slice": part,
-                    "recipes": [_shipped(number, wanted[number][1], path) for number in of_parent[table]],
+                    "recipes": [shipped(number, wanted[number][1], path) for number in of_parent[table]],
                     "types": [(column.token, column.type_name) for column in content.columns],
                     "whole": content.tokens if table in children else [],
                     "asked": children.get(table, []),
@@ -197,7 +180,7 @@ class RecipeJobs:
                     "kind": "distinct",
                     "table": parent,
                     "slices": content.slices,
-                    "recipes": [_shipped(number, recipe, "")],
+                    "recipes": [shipped(number, recipe, "")],
                     "types": [(column.token, column.type_name) for column in content.columns],
                     "most": self.content.tables[child].rows,
                 }
@@ -217,48 +200,11 @@ class RecipeJobs:
 
     def _find_deadly(self, pieces: Iterable[RecipeWork]) -> bool:
         """Whether some slice kills whoever reads it; its table counts as failed from now on."""
-        reads = [read for piece in pieces for read in _reads(piece)]
+        reads = [read for piece in pieces for read in reads_of(piece)]
         deadly = self.content.find_deadly([part for _, part in reads])
         for place, why in deadly.items():
             self.content.failed.setdefault(reads[place][0], (why, ""))
         return bool(deadly)
-
-
-def relative_to(location: str, path: str) -> str:
-    """A file of a table by its place below the table's folder, with /; "" for a table that is one file.
-
-    >>> relative_to("/lake/t", "/lake/t/day=1/part-0.parquet"), relative_to("/lake/t.parquet", "/lake/t.parquet")
-    ('day=1/part-0.parquet', '')
-    """
-    return "" if path == location else os.path.relpath(path, location).replace(os.sep, "/")
-
-
-def _shipped(number: int, recipe: Recipe, path: str) -> ShippedRecipe:
-    """A recipe with what it lists of one file only."""
-    if recipe.rows is None:
-        return number, recipes.to_json(recipe), ""
-    bitmap = next((chosen.bitmap for chosen in recipe.rows if chosen.path == path), b"")
-    bare = recipes.to_json(Recipe(recipe.columns, rows=()))
-    return number, bare, base64.b64encode(bitmap).decode()
-
-
-def _reads(piece: RecipeWork) -> list[tuple[int, FileSlice]]:
-    """The slices that a piece reads, each with its table."""
-    if piece["kind"] == "rebuild":
-        return [(piece["table"], piece["slice"])]
-    own = [(piece["table"], part) for part in piece["slices"]]
-    return own + [(child["table"], part) for child in _children(piece) for part in child["slices"]]
-
-
-def _children(piece: RecipeWork) -> Sequence[TableRows]:
-    if piece["kind"] == "search":
-        return piece["children"]
-    return [piece["child"]] if piece["kind"] == "differ" else []
-
-
-def _weight(piece: RecipeWork) -> float:
-    children = max(1, len(_children(piece)))
-    return float(sum(part["bytes"] for _, part in _reads(piece)) * (1 + children / 4) + 1)
 
 
 def _difference(answer: Differs | Wrong | Failed) -> Difference:
@@ -266,43 +212,3 @@ def _difference(answer: Differs | Wrong | Failed) -> Difference:
         return Difference(wrong=answer["because"])
     too_many, too_few = answer.get("example_too_many", ()), answer.get("example_too_few", ())
     return Difference(answer["rows"], answer["too_many"], answer["too_few"], too_many, too_few)
-
-
-@dataclass(slots=True)
-class Summed:
-    """Sums over all slices of a table or of a recipe's result, with the order that each slice reports."""
-
-    total: Sum = (0, 0, 0)
-    parts: list[PlaceSums] = field(default_factory=list)
-    orders: list[SliceOrder] = field(default_factory=list)
-
-    def add(self, answer: SummedRows) -> None:
-        """Take in what a task says."""
-        rows, first, second = ((a + b) % 2**64 for a, b in zip(self.total, answer["sum"], strict=True))
-        self.total = rows, first, second
-        self.parts += answer["parts"]
-        self.orders += answer["orders"]
-
-
-def _summed(
-    answers: Iterable[SummedRows | Wrong | Failed],
-) -> tuple[dict[int, Summed], dict[int, Summed], dict[int, str]]:
-    made: defaultdict[int, Summed] = defaultdict(Summed)
-    whole: defaultdict[int, Summed] = defaultdict(Summed)
-    wrong: dict[int, str] = {}
-    for answer in answers:
-        if answer["kind"] == "wrong":
-            wrong[answer["recipe"]] = answer["because"]
-        elif answer["kind"] == "sum":
-            (made if answer["of"] == "recipe" else whole)[answer["number"]].add(answer)
-    return made, whole, wrong
-
-
-def _rebuilt(recipe: Recipe, made: Summed, child: Summed, wrong: str) -> Rebuilt:
-    """Whether the rows are the child's; only then is it asked in which order they stand."""
-    rows = made.total[0]
-    if wrong or made.total != child.total:
-        return Rebuilt(rows, False, wrong)
-    as_in_parent = not recipe.distinct and sequence_sum(made.parts) == sequence_sum(child.parts)
-    found = notice_order(recipe, child.orders, rows=rows, as_in_parent=as_in_parent)
-    return Rebuilt(rows, not found.wrong, found.wrong, found.order, found.lost)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal
@@ -76,10 +76,10 @@ class _Column:
         if isinstance(answer, bool):
             return self._same(answer)
         if self._is_float and answer[1] == 0:
-            return self._compared_with_zero(*answer)
+            return self._compared_with_zero(answer[0], float(answer[1]))
         return apply_operator(answer[0], self._values, self._constant(answer[1]))
 
-    def _compared_with_zero(self, operator: str, zero: Any) -> pl.Expr:
+    def _compared_with_zero(self, operator: str, zero: float) -> pl.Expr:
         """-0.0 lies below 0.0; Polars calls them equal. 1 / -0.0 is negative."""
         import math
 
@@ -106,7 +106,7 @@ class _Column:
         constant = pl.lit(answer, dtype=pl.Boolean)
         return pl.when(self._values.is_not_null()).then(constant).otherwise(pl.lit(None, dtype=pl.Boolean))
 
-    def _constant(self, value: Any) -> pl.Expr:
+    def _constant(self, value: object) -> pl.Expr:
         import polars as pl
 
         if isinstance(self._dtype, pl.Decimal):

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from r2d2.engine.recipes.cast import Columns, as_series, can_be_searched, encode, kept_rows
+from r2d2.engine.kernels.arrow_values import Numbers
+from r2d2.engine.recipes.cast import Columns, Decoder, as_series, can_be_searched, encode, kept_rows
 from r2d2.engine.recipes.labelled_rows import OUTSIDE, Groups, Parent, Wanted, Words
 from r2d2.model.predicate import And, Between, Compare, IsNull, Not, OneOf, Or, Predicate
 from r2d2.model.schema import Token
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Condition(Protocol):
+    """A condition on the codes of one column; see r2d2.steps.predicates.boxes."""
+
+    @property
+    def column(self) -> int:
+        """The number of the column."""
+
+    @property
+    def low(self) -> int | None:
+        """The least code, if there is a bound."""
+
+    @property
+    def high(self) -> int | None:
+        """The greatest code, if there is a bound."""
+
+    @property
+    def codes(self) -> tuple[int, ...] | None:
+        """The codes, if they are listed."""
+
+    @property
+    def null(self) -> bool:
+        """Whether NULL is kept, too."""
+
 
 HELD_ROWS = 20_000  # of the rows inside, and of those outside
 
@@ -142,22 +168,22 @@ def _scrambled(hashes: Words) -> Words:
 class Question:
     """What is asked of the search, and how its answer is read."""
 
-    given: dict[str, Any] = field(default_factory=dict)
-    columns: list[tuple[Token, Callable[[int], Any]]] = field(default_factory=list)
+    given: dict[str, Numbers] = field(default_factory=dict)
+    columns: list[tuple[Token, Decoder]] = field(default_factory=list)
 
-    def predicate(self, boxes: Sequence[Sequence[Any]]) -> Predicate:
+    def predicate(self, boxes: Sequence[Sequence[Condition]]) -> Predicate:
         """The boxes in terms of columns and constants."""
         parts = [_all([self._condition(condition) for condition in box]) for box in boxes]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def _condition(self, condition: Any) -> Predicate:
+    def _condition(self, condition: Condition) -> Predicate:
         token, decode = self.columns[condition.column]
         found = self._without_null(token, decode, condition)
         if found is None:
             return IsNull(token)
         return Or((IsNull(token), found)) if condition.null else found
 
-    def _without_null(self, token: Token, decode: Callable[[int], Any], condition: Any) -> Predicate | None:
+    def _without_null(self, token: Token, decode: Decoder, condition: Condition) -> Predicate | None:
         low, high = condition.low, condition.high
         if condition.codes is not None:
             literals = tuple(decode(code) for code in condition.codes)

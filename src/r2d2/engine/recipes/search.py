@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from r2d2.engine.recipes.cast import kept_rows
 from r2d2.engine.recipes.labelled_rows import OUTSIDE, Groups, Parent, Wanted
-from r2d2.engine.recipes.sample import Held
+from r2d2.engine.recipes.sample import Condition, Held
 from r2d2.engine.rows.hash_slices import Hashing, failure
 from r2d2.errors import TableError
 from r2d2.model import predicate as predicates
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 Found = FoundPredicate | FoundRows
-FindBoxes = Callable[..., Sequence[Sequence[Any]] | None]  # see r2d2.steps.predicates.search
+FindBoxes = Callable[..., Sequence[Sequence[Condition]] | None]  # see r2d2.steps.predicates.search
 """Called with codes, group, number, wanted and in_child; gives boxes of conditions on columns by number."""
 
 

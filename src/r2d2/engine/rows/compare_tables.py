@@ -7,19 +7,48 @@ fits a worker whatever the size of the tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from r2d2.engine.rows.hash_slices import BYTES_PER_TASK, Hashing, bytes_to_read
 from r2d2.engine.rows.pack_slices import block_bundle
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.contract import Count, Exchange, Packed
 from r2d2.model.containment import Missing
-from r2d2.model.work import Failed, HashWork, SummedTable
+from r2d2.model.schema import Token
+from r2d2.model.work import Failed, HashWork, Projection, SummedTable
 
 GROUP_BYTES = 48 << 20  # hashes that may meet in one group; some copies of them are made there
 
 Pair = tuple[int, int]
 Edges = Mapping[int, Sequence[Pair]]  # by the number of their projection
+
+
+def share_projections(
+    tables: Sequence[TableContent], pairs: Iterable[Pair], at_no_cost: Iterable[Pair]
+) -> tuple[dict[int, list[Projection]], dict[int, list[Pair]]]:
+    """Per table what to hash it by, and per projection its edges. A projection is a child's set of columns.
+
+    Pairs in *at_no_cost* join where the hashes they need are there anyway.
+    """
+    numbers: dict[tuple[Token, ...], int] = {}
+    edges: defaultdict[int, list[Pair]] = defaultdict(list)
+    members: defaultdict[int, set[int]] = defaultdict(set)
+    for parent, child in pairs:
+        number = numbers.setdefault(tuple(tables[child].tokens), len(numbers))
+        edges[number].append((parent, child))
+        members[number].update((parent, child))
+    for pair in at_no_cost:
+        there = numbers.get(tuple(tables[pair[1]].tokens))
+        if there is not None and members[there].issuperset(pair):
+            edges[there].append(pair)
+    asked: defaultdict[int, list[Projection]] = defaultdict(list)
+    for tokens, number in numbers.items():
+        hashes_bytes = 16 * sum(tables[table].rows for table in members[number])
+        for table in members[number]:
+            asked[table].append((number, tokens, 1 + hashes_bytes // GROUP_BYTES))
+    return asked, dict(edges)
 
 
 def comparing(edges: Edges, hashing: Hashing) -> Exchange[HashWork, SummedTable | Failed]:

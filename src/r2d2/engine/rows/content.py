@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from r2d2.engine.rows.compare_tables import GROUP_BYTES, Pair, comparing, summed
+from r2d2.engine.rows.compare_tables import Pair, comparing, share_projections, summed
 from r2d2.engine.rows.hash_slices import Hashing, looking_up, sampling
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task
 from r2d2.model.containment import Missing
 from r2d2.model.progress import Done, Reading
@@ -21,7 +22,6 @@ from r2d2.model.work import (
     Found,
     HashWork,
     LookUpWork,
-    Projection,
     Sampled,
     SampledRow,
     SampleWork,
@@ -33,26 +33,6 @@ Answer = TypeVar("Answer")
 Item = TypeVar("Item", SampleWork, LookUpWork, HashWork)
 FindDeadly = Callable[[Sequence[FileSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
-
-
-@dataclass(frozen=True, slots=True)
-class TableContent:
-    """Where the rows of a table are, and its columns."""
-
-    slices: tuple[FileSlice, ...]
-    columns: tuple[Column, ...]
-    location: str = ""  # its folder, or its one file
-    name: str = ""
-
-    @property
-    def tokens(self) -> list[Token]:
-        """All its columns."""
-        return [column.token for column in self.columns]
-
-    @property
-    def rows(self) -> int:
-        """All its rows."""
-        return sum(part["rows"] for part in self.slices)
 
 
 class Probe(Protocol):
@@ -184,7 +164,8 @@ class Content:
         Pairs in *at_no_cost* are counted too where the hashes they need are there anyway.
         """
         prints = {table for table in fingerprint if table not in self.failed}
-        projections, edges = self._projections([pair for pair in pairs if self._readable(pair)], at_no_cost)
+        readable = [pair for pair in pairs if self._readable(pair)]
+        projections, edges = share_projections(self.tables, readable, at_no_cost)
         pieces: list[HashWork] = [
             {
                 "kind": "hash",
@@ -205,8 +186,8 @@ class Content:
                 more = note["rows"], note["first"], note["second"]
                 totals[note["table"]] = [(a + b) % 2**64 for a, b in zip(totals[note["table"]], more, strict=True)]
         counted = summed(edges, exchanged.counts)
-        readable = {pair: missing for pair, missing in counted.items() if self._readable(pair)}
-        return readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
+        still_readable = {pair: missing for pair, missing in counted.items() if self._readable(pair)}
+        return still_readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""
@@ -235,28 +216,6 @@ class Content:
 
     def _readable(self, pair: Pair) -> bool:
         return not self.failed.keys() & set(pair)
-
-    def _projections(
-        self, pairs: Iterable[Pair], at_no_cost: Iterable[Pair]
-    ) -> tuple[dict[int, list[Projection]], dict[int, list[Pair]]]:
-        """Per table what to hash it by, and per projection its edges. A projection is a child's set of columns."""
-        numbers: dict[tuple[Token, ...], int] = {}
-        edges: defaultdict[int, list[Pair]] = defaultdict(list)
-        members: defaultdict[int, set[int]] = defaultdict(set)
-        for parent, child in pairs:
-            number = numbers.setdefault(tuple(self.tables[child].tokens), len(numbers))
-            edges[number].append((parent, child))
-            members[number].update((parent, child))
-        for pair in at_no_cost:
-            there = numbers.get(tuple(self.tables[pair[1]].tokens))
-            if there is not None and members[there].issuperset(pair):
-                edges[there].append(pair)
-        asked: defaultdict[int, list[Projection]] = defaultdict(list)
-        for tokens, number in numbers.items():
-            hashes_bytes = 16 * sum(self.tables[table].rows for table in members[number])
-            for table in members[number]:
-                asked[table].append((number, tokens, 1 + hashes_bytes // GROUP_BYTES))
-        return asked, dict(edges)
 
     def _survive(self, pieces: Sequence[Item], job: Callable[[Sequence[Item], Report | None], Answer]) -> Answer:
         """Run a job; if a damaged file kills its reader, find the file, and run the job without that table."""

@@ -6,13 +6,13 @@ No Spark: it is one pair, asked for by hand, and starting Spark takes longer tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from r2d2.engine.kernels.mixing import Words
-from r2d2.engine.rows.content import TableContent
 from r2d2.engine.rows.hash_slices import Columns, Hashing
+from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.rows.value_text import value_text
 from r2d2.model.schema import Token
 
@@ -47,8 +47,9 @@ def _sorted_words(content: TableContent, tokens: Sequence[Token], hashing: Hashi
     return np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *words]))
 
 
-def _is_among(words: Words, held: Words) -> Any:
+def _is_among(words: Words, held: Words) -> NDArray[np.bool_]:
     if not len(held):
         return np.zeros(len(words), dtype=bool)
     places = np.minimum(np.searchsorted(held, words), len(held) - 1)
-    return held[places] == words
+    found: NDArray[np.bool_] = held[places] == words
+    return found

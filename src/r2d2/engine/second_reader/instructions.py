@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, cast
 
 from r2d2.engine.second_reader.recipe import top_columns
 from r2d2.engine.second_reader.shape import Shape
-from r2d2.engine.second_reader.write import Form, form_from_json, form_to_json
+from r2d2.engine.second_reader.write import Form, FormJson, form_from_json, form_to_json
 from r2d2.errors import TableError
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import Recipe
 
 FORMAT = 1
+
+
+class InstructionsJson(TypedDict):
+    """Instructions as they stand in a plan."""
+
+    format: int
+    recipe: object
+    child: FormJson
+    parent_partitions: Mapping[str, str]
+    fold_case: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +36,9 @@ class Instructions:
     fold_case: bool
 
     @staticmethod
-    def parse(data: Mapping[str, Any]) -> Instructions:
+    def parse(given: Mapping[str, object]) -> Instructions:
         """From what `to_json` gave; TableError for anything else."""
+        data = cast(InstructionsJson, given)
         try:
             if data["format"] != FORMAT:
                 raise TableError(f"the instructions are of format {data['format']!r}, not {FORMAT}")
@@ -37,7 +48,7 @@ class Instructions:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TableError(f"these are no instructions for rebuilding a table ({error})") from error
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain JSON values."""
         return {
             "format": FORMAT,

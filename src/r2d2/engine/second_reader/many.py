@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from r2d2.engine.second_reader.canonical_text import row_text
 from r2d2.engine.second_reader.instructions import Instructions
@@ -134,8 +134,8 @@ def _part_keys(part: Part) -> list[Column]:
 
 def parts_of(pairs: Sequence[Pair]) -> list[Part]:
     """The tables of all pairs, those together that can be one frame."""
-    found: dict[Any, Part] = {}
-    sources: defaultdict[Any, dict[str, int]] = defaultdict(dict)
+    found: dict[tuple[object, int], Part] = {}
+    sources: defaultdict[object, dict[str, int]] = defaultdict(dict)
     for number, pair in enumerate(pairs):
         for made, shape, given in ((False, pair.there, None), (True, pair.source, pair.given)):
             if shape is not None:
@@ -146,7 +146,7 @@ def parts_of(pairs: Sequence[Pair]) -> list[Part]:
     return list(found.values())
 
 
-def _manner(given: Instructions | None) -> Any:
+def _manner(given: Instructions | None) -> object:
     """All that says which columns are made and how; which rows are kept is each pair's own."""
     recipe = given and given.recipe
     return given and recipe and (recipe.columns, recipe.distinct, recipe.order, given.form.nodes, given.fold_case)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from r2d2.errors import TableError
 from r2d2.model.literal import Literal, from_text, to_text
-from r2d2.model.native import settled
+from r2d2.model.native import Settled, settled
 from r2d2.model.predicate import And, Between, Compare, IsNull, Leaf, Not, OneOf, Or, Predicate, apply_operator
 from r2d2.model.schema import Token, spell
 from r2d2.model.types import kind_of, parse_type
@@ -68,13 +68,13 @@ def _truth(predicate: Predicate, schema: StructType) -> Column:
 
 
 def _type_of(token: Token, schema: StructType) -> DataType:
-    kind: Any = schema
+    kind: DataType = schema
     for part in token:
         found = [field.dataType for field in getattr(kind, "fields", ()) if field.name == part]
         if len(found) != 1:
             raise TableError(f"there is no column {spell(token)} in what Spark reads")
         kind = found[0]
-    return kind  # type: ignore[no-any-return]
+    return kind
 
 
 class _Compared:
@@ -120,13 +120,13 @@ class _Compared:
             return self._compared_with_zero(*answer)
         return apply_operator(answer[0], self._values, self._constant(answer[1]))
 
-    def _answer(self, operator: str, literal: Literal) -> bool | tuple[str, Any]:
+    def _answer(self, operator: str, literal: Literal) -> bool | Settled:
         """What the comparison comes to in the column's own type: always the same, or an operator and a value."""
         if literal.column_kind != kind_of(self._type):
             raise TableError(f"column {spell(self._token)} is {self._type}: it cannot be compared with {literal}")
         return settled(operator, literal, self._type)
 
-    def _compared_with_zero(self, operator: str, zero: Any) -> Column:
+    def _compared_with_zero(self, operator: str, zero: object) -> Column:
         """-0.0 lies below 0.0; Spark calls them equal, but prints them differently."""
         from pyspark.sql import functions as F
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from datetime import date
+from typing import TYPE_CHECKING, Literal, TypedDict, TypeVar
 from urllib.parse import unquote
 
 from r2d2.engine.second_reader.shape import Shape
@@ -219,10 +220,8 @@ def _path_of(uri: str) -> str:
     return "/" + path.lstrip("/") if path.startswith("//") else path
 
 
-def typed_value(raw: str | None, kind: str) -> Any:
+def typed_value(raw: str | None, kind: str) -> str | int | date | None:
     """A partition's value in its declared type."""
-    from datetime import date
-
     if raw is None or kind == "string":
         return raw
     return int(raw) if kind == "int64" else date.fromisoformat(raw)

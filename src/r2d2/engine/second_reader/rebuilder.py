@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from r2d2.engine.run.spark import run_tasks
 from r2d2.engine.second_reader.arrange import arranged, kept_rows, remove_leftovers
@@ -59,7 +59,8 @@ class SparkRebuilder:
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
-        self._reads: dict[Any, Read] = {}  # of the schemas of parents in a plan that is being made
+        # by schema and columns, of the parents in a plan that is being made
+        self._reads: dict[tuple[object, tuple[str, ...]], Read] = {}
         self._shapes = Shapes()  # of these parents
 
     def instructions(
@@ -71,7 +72,7 @@ class SparkRebuilder:
         parent_types: Mapping[str, str],
         child_types: Mapping[str, str],
         fold_case: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """How to rebuild *child*, as data; TableError if it could not be rebuilt exactly, whatever its rows are."""
         shape = shape_of(child.path, child.files)
         form = form_of(shape, child_types, folders_of(shape.files))
@@ -103,7 +104,7 @@ class SparkRebuilder:
                 keep_where(given.recipe.where, self._reads[key], given.fold_case)
             rows_listed(given, shape)
 
-    def verify(self, *, recipe: Mapping[str, Any], parent: Placed, child: Placed) -> Comparison:
+    def verify(self, *, recipe: Mapping[str, object], parent: Placed, child: Placed) -> Comparison:
         """Run the recipe on the parent and compare with the child: every row with its copies, and the schema."""
         given, shape = Instructions.parse(recipe), shape_of(child.path, child.files)
         if wrong := _other_schema(given.form, shape):
@@ -228,7 +229,7 @@ class SparkRebuilder:
             remove_leftovers(folder, written[number])
         return [tuple(sorted(written[n])) or (write_empty(folders[n], form),) for n, form in enumerate(forms)]
 
-    def rebuild(self, *, recipe: Mapping[str, Any], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
+    def rebuild(self, *, recipe: Mapping[str, object], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
         """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked."""
         given = Instructions.parse(recipe)
         with columns_for(self._session()):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from r2d2.engine.second_reader.canonical_text import row_text
 from r2d2.engine.second_reader.read import Read, spark_errors
 from r2d2.engine.second_reader.recipe import Made
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+    from r2d2.engine.second_reader.types import Node
 
 
 def row_texts(read: Read) -> DataFrame:
@@ -26,7 +28,7 @@ def made_texts(made: Made) -> DataFrame:
         return made.frame.select(F.when(made.keep, row_text(output_columns(made))).alias("text"))
 
 
-def output_columns(made: Made) -> list[Any]:
+def output_columns(made: Made) -> list[tuple[Column, Node]]:
     """What a recipe makes, partition columns last."""
     from r2d2.engine.second_reader.types import Leaf
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import IO
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -122,7 +122,7 @@ def shape_of(path: str, files: Sequence[str]) -> Shape:
     return replace(merged, partitions=partitions, files=tuple(file for _, file in read))
 
 
-def shape_of_file(source: Any) -> Shape:
+def shape_of_file(source: str | IO[bytes]) -> Shape:
     """The shape of one Parquet file, without rows and partitions."""
     try:
         with pq.ParquetFile(source) as file:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -40,7 +39,7 @@ def stored_types(schema: pq.ParquetSchema) -> list[Stored]:
     return [Stored(leaf.physical_type, "Variant") if leaf.path in variants else _stored(leaf) for leaf in leaves]
 
 
-def _stored(leaf: Any) -> Stored:
+def _stored(leaf: pq.ColumnSchema) -> Stored:
     told = json.loads(leaf.logical_type.to_json())
     kind = told.pop("Type")
     if kind == "Decimal":
@@ -52,7 +51,7 @@ def _stored(leaf: Any) -> Stored:
     return Stored(physical, f"{kind} {how}".strip())
 
 
-def _variants(schema: pq.ParquetSchema, leaves: Sequence[Any]) -> set[str]:
+def _variants(schema: pq.ParquetSchema, leaves: Sequence[pq.ColumnSchema]) -> set[str]:
     """The columns that make a struct a VARIANT. Only the schema's text shows what a column with others inside is."""
     paths = [leaf.path for leaf in leaves if leaf.path.endswith(".metadata")]
     names = _VARIANT.findall(str(schema)) if paths else []

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from r2d2.engine.second_reader.read import spark_errors
 from r2d2.engine.spark.codegen import compiled_if_large
@@ -118,7 +118,7 @@ def _sums() -> list[Column]:
     ]
 
 
-def _tally(values: dict[str, Any]) -> Tally:
+def _tally(values: dict[str, int]) -> Tally:
     return Tally(
         read_made=int(values["read_made"]),
         read_there=int(values["read_there"]),

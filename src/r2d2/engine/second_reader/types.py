@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 from pyarrow import types as is_
@@ -80,7 +80,15 @@ _SPARK = {
 }  # fmt: skip
 
 
-def node_of(kind: pa.DataType, leaves: Iterator[Any]) -> Node:
+class FileColumn(Protocol):
+    """As much of a file's own column as has to be known."""
+
+    @property
+    def physical_type(self) -> str:
+        """The type by which its values are kept."""
+
+
+def node_of(kind: pa.DataType, leaves: Iterator[FileColumn]) -> Node:
     """What a column of an Arrow type holds; *leaves* are the file's own columns, of which it takes its share."""
     kind = _storage(kind)
     if is_.is_struct(kind):

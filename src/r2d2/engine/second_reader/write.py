@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, NotRequired, TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,10 +48,23 @@ def form_of(shape: Shape, partition_types: Mapping[str, str], folders: Iterable[
     return Form(shape.schema, shape.has_int96, types, tuple(folders), shape.writing)
 
 
-def form_to_json(form: Form) -> dict[str, Any]:
+class FormJson(TypedDict):
+    """A form as it stands in a plan."""
+
+    order: NotRequired[object]
+    schema: str
+    int96: bool
+    partitions: Sequence[Sequence[str]]
+    folders: Sequence[str]
+    compression: str
+    stores_schema: bool
+    decimals_as_integers: bool
+    times_in_utc: NotRequired[bool]
+
+
+def form_to_json(form: Form) -> FormJson:
     """Plain JSON values."""
-    declares = {"order": order_to_json(form.order)} if form.order else {}
-    return declares | {
+    written: FormJson = {
         "schema": base64.b64encode(form.schema.serialize().to_pybytes()).decode(),
         "int96": form.int96,
         "partitions": [list(pair) for pair in form.partitions],
@@ -61,9 +74,10 @@ def form_to_json(form: Form) -> dict[str, Any]:
         "decimals_as_integers": form.writing.decimals_as_integers,
         "times_in_utc": form.writing.times_in_utc,
     }
+    return {"order": order_to_json(form.order), **written} if form.order else written
 
 
-def form_from_json(data: Mapping[str, Any]) -> Form:
+def form_from_json(data: FormJson) -> Form:
     """The form that `form_to_json` wrote; TableError for anything else."""
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"], validate=True)))
@@ -118,7 +132,7 @@ def as_written(batch: pa.RecordBatch, form: Form) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=form.schema)
 
 
-def write_batches(batches: Iterable[pa.RecordBatch], *, into: str, form: Mapping[str, Any], part: int) -> Iterator[str]:
+def write_batches(batches: Iterable[pa.RecordBatch], *, into: str, form: FormJson, part: int) -> Iterator[str]:
     """Task: write the batches below *into*, one file for each run of rows of a folder; yields the files' paths.
 
     The last column of each batch is the folder's number in the form.
@@ -138,7 +152,7 @@ def write_batches(batches: Iterable[pa.RecordBatch], *, into: str, form: Mapping
 
 
 def writing_task(
-    forms: Sequence[Mapping[str, Any]], into: Sequence[str]
+    forms: Sequence[FormJson], into: Sequence[str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Task: write the rows of many tables, each as one file in its own folder; yields table and path of each.
 
@@ -226,7 +240,7 @@ class _File:
             self._pending = []
 
 
-def _writer(where: Any, form: Form) -> pq.ParquetWriter:
+def _writer(where: str | IO[bytes], form: Form) -> pq.ParquetWriter:
     in_utc = {"write_time_adjusted_to_utc": True} if form.writing.times_in_utc else {}  # not every pyarrow has it
     writer = pq.ParquetWriter(
         where,
@@ -283,7 +297,7 @@ def _fields(column: pa.StructArray) -> list[pa.Array]:
     return [column.field(number) for number in range(column.type.num_fields)]
 
 
-class _Any:
+class _AnyColumn:
     """Stands for a file's column where only Arrow's type is known."""
 
     def __init__(self, physical_type: str) -> None:
@@ -291,9 +305,9 @@ class _Any:
 
 
 def _node(kind: pa.DataType, int96: bool) -> Node:
-    def leaves() -> Iterator[_Any]:
+    def leaves() -> Iterator[_AnyColumn]:
         while True:
-            yield _Any("")
+            yield _AnyColumn("")
 
     node = node_of(kind, leaves())
     return INT96 if int96 and is_.is_timestamp(kind) else node

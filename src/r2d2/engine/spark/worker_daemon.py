@@ -12,7 +12,6 @@ import importlib
 import importlib.machinery
 import sys
 from collections.abc import Callable
-from typing import Any
 
 # Not Polars: it starts a thread when it is loaded, and threads do not survive a fork.
 NEEDED = (
@@ -49,7 +48,7 @@ def serve() -> None:
 def until_spark_is_gone(work: Callable[..., int]) -> Callable[..., int]:
     """PySpark's loop of a worker. When Spark closes the line the worker ends, without a word on stderr."""
 
-    def run(*arguments: Any) -> int:
+    def run(*arguments: object) -> int:
         try:
             return work(*arguments)
         except BrokenPipeError:
