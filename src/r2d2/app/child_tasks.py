@@ -28,7 +28,9 @@ def is_little(items: Sequence[object]) -> bool:
     parts = [item["slice"] for item in cast("Sequence[SliceWork]", items)]
     if len(parts) > LITTLE_PIECES:
         return False
-    return sum(part["bytes"] for part in parts) <= LITTLE_BYTES and sum(part["rows"] for part in parts) <= LITTLE_ROWS
+    return (
+        sum(part["bytes"] for part in parts) <= LITTLE_BYTES and sum(part["rows"] or 0 for part in parts) <= LITTLE_ROWS
+    )
 
 
 def child_program() -> Program:

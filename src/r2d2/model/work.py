@@ -25,7 +25,7 @@ class FileSlice(TypedDict):
 
     path: str
     first: int  # the number of its first row in the file
-    rows: int
+    rows: int | None  # None: unknown until it is read
     bytes: int
     fold: bool  # whether case counts for nothing in the names of its columns
 

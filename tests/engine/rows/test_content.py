@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from r2d2.engine.recipes.jobs import RecipeJobs
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.table_content import TableContent
+from r2d2.engine.run.inline import Inline
 from r2d2.engine.run.spark import SparkExecutor
 from r2d2.formats.parquet.read import read_slice
 from r2d2.lake.deadly_slices import deadly_slices
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column, Token
 from r2d2.steps.infer_recipes import find_boxes
+from r2d2.steps.prune_by_content import Probe
 
 
 def read_or_die(part: Mapping[str, Any], tokens: Iterable[Token]) -> Any:
@@ -82,3 +85,17 @@ def test_the_search_does_not_hang_where_polars_is_loaded(tmp_path: Path) -> None
     good = write(tmp_path, "good", range(100))
     assert pl.scan_parquet(good.slices[0]["path"]).collect().height == 100
     assert deadly_slices([good.slices[0]] * 3, timeout_seconds=20) == {}
+
+
+def test_a_table_that_does_not_know_its_rows_is_compared_and_not_sampled(tmp_path: Path) -> None:
+    tables = [write(tmp_path, "big", range(10)), write(tmp_path, "small", range(5))]
+    unknown = replace(tables[1], slices=({**tables[1].slices[0], "rows": None},))
+
+    def read(part: Any, tokens: Iterable[Token]) -> Any:
+        return read_slice({**part, "rows": 5 if part["rows"] is None else part["rows"]}, tokens)
+
+    content = Content(Inline(), [tables[0], unknown], Hashing(read, bytes(32)), lambda parts: {})
+    assert content.take_samples([Probe(1, unknown.columns, 3, uniform=True)]) == {}
+    assert content.compare([(0, 1), (1, 0)])[0] == {(0, 1): (0, 0), (1, 0): (5, 5)} and not content.failed
+    content.read_through({1: {unknown.slices[0]["path"]}}, {1: [("x",)]})
+    assert content.bytes_read == 3 and unknown.rows > 0

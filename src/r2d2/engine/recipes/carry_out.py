@@ -15,6 +15,7 @@ from r2d2.engine.recipes.arrow_types import cast_column
 from r2d2.engine.recipes.cast import Columns, kept_rows
 from r2d2.engine.recipes.row_order import look_at_order, place_sums
 from r2d2.engine.rows.hash_slices import Hashing, failure, rows_at
+from r2d2.engine.rows.table_content import known_rows
 from r2d2.errors import TableError
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import Recipe
@@ -32,7 +33,7 @@ def rebuild(
 
     `types` are the parent's. Copies that `distinct` takes out may stand in several slices: that is for the caller.
     """
-    rows = part["rows"]
+    rows = known_rows(part)
     chosen: Columns = {output.source: columns[output.source] for output in recipe.columns}
     if recipe.rows is not None:
         chosen = rows_at(chosen, listed_places(listed, part))
@@ -56,7 +57,7 @@ def listed_places(bitmap: bytes, part: FileSlice) -> Places:
         rows = np.asarray(BitMap.deserialize(bitmap).to_array(), dtype=np.int64)
     except (ValueError, TypeError) as error:
         raise TableError(f"the listed rows cannot be read ({error})") from error
-    first, count = part["first"], part["rows"]
+    first, count = part["first"], known_rows(part)
     here: Places = rows[(rows >= first) & (rows < first + count)] - first
     return here
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from r2d2.engine.recipes.cast import Columns
 from r2d2.engine.rows.hash_slices import Hashing
+from r2d2.engine.rows.table_content import about_rows
 from r2d2.model.schema import Token
 from r2d2.model.work import FileSlice, TableRows
 
@@ -51,7 +52,7 @@ class Parent:
         self.tokens = tokens
         self._slices = slices
         self._hashing = hashing
-        rows = sum(part["rows"] for part in slices)
+        rows = sum(map(about_rows, slices))
         self._keep = rows * len(tokens) <= CACHED_CELLS
         self._cache: dict[int, Columns] = {}
 

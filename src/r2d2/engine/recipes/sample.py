@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from r2d2.engine.kernels.arrow_values import Numbers
 from r2d2.engine.recipes.cast import Columns, Decoder, as_series, can_be_searched, encode, kept_rows
 from r2d2.engine.recipes.labelled_rows import OUTSIDE, Groups, Parent, Wanted, Words
+from r2d2.engine.rows.table_content import known_rows
 from r2d2.model.predicate import And, Between, Compare, IsNull, Not, OneOf, Or, Predicate
 from r2d2.model.schema import Token
 
@@ -97,7 +98,7 @@ class Held:
         for part, columns in self._parent.parts(self._parent.tokens):
             hashes = self._parent.hashes(columns, self._wanted.tokens)
             found = self._wanted.groups(hashes)
-            kept = kept_rows(columns, predicate, part["rows"])
+            kept = kept_rows(columns, predicate, known_rows(part))
             wrong = np.flatnonzero(kept & (found == OUTSIDE))[:room]
             room -= len(wrong)
             mask = bad[found]

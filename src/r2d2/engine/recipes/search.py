@@ -18,6 +18,7 @@ from r2d2.engine.recipes.cast import kept_rows
 from r2d2.engine.recipes.labelled_rows import OUTSIDE, Groups, Parent, Wanted
 from r2d2.engine.recipes.sample import Condition, Held
 from r2d2.engine.rows.hash_slices import Hashing, failure
+from r2d2.engine.rows.table_content import known_rows
 from r2d2.errors import TableError
 from r2d2.model import predicate as predicates
 from r2d2.model.predicate import Predicate
@@ -55,7 +56,7 @@ def _search(pair: tuple[int, int], parent: Parent, wanted: Wanted, find: FindBox
     """A predicate if there is one, else the rows one by one."""
     held = Held(parent, wanted)
     for part, columns in parent.parts(parent.tokens):
-        held.add(columns, parent.hashes(columns, wanted.tokens), part["rows"])
+        held.add(columns, parent.hashes(columns, wanted.tokens), known_rows(part))
     predicate = _by_predicate(parent, wanted, held, find, distinct=False)
     if predicate is not None:
         return _found(pair, predicate, distinct=False)
@@ -92,7 +93,7 @@ def _errors(parent: Parent, wanted: Wanted, predicate: Predicate, *, distinct: b
     picked = np.zeros(len(wanted.hashes), np.int64)
     outside = False
     for part, columns in parent.parts(tokens):
-        kept = kept_rows(columns, predicate, part["rows"])
+        kept = kept_rows(columns, predicate, known_rows(part))
         groups = wanted.groups(parent.hashes(columns, wanted.tokens)[kept])
         picked += np.bincount(groups[groups >= 0], minlength=len(picked))
         outside = outside or bool((groups == OUTSIDE).any())

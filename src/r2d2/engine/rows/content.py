@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from r2d2.engine.rows.compare_tables import Pair, comparing, share_projections, summed
 from r2d2.engine.rows.hash_slices import Hashing, looking_up, sampling
-from r2d2.engine.rows.table_content import TableContent
+from r2d2.engine.rows.table_content import TableContent, known_rows
 from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task
 from r2d2.model.containment import Missing
 from r2d2.model.progress import Done, Reading
@@ -89,16 +89,21 @@ class Content:
         return {table: rows for table, rows in samples.items() if table not in self.failed}
 
     def _sample_pieces(self, probe: Probe) -> Iterator[SampleWork]:
-        """Random places of a child, slice by slice; the same for the same table and key."""
+        """Random places of a child, slice by slice; the same for the same table and key.
+
+        None where rows are unknown: no draw is uniform then, and a child without a sample is not pruned.
+        """
         content = self.tables[probe.child]
+        if any(part["rows"] is None for part in content.slices):
+            return
         rng = random.Random(f"{self.hashing.key.hex()} {content.slices[0]['path']} {content.rows}")
         parts = list(content.slices)
         if not probe.uniform and len(parts) > CHEAP_PLACES:
-            parts = rng.choices(parts, weights=[part["rows"] for part in parts], k=CHEAP_PLACES)
-        chosen = rng.choices(range(len(parts)), weights=[part["rows"] for part in parts], k=probe.rows)
+            parts = rng.choices(parts, weights=list(map(known_rows, parts)), k=CHEAP_PLACES)
+        chosen = rng.choices(range(len(parts)), weights=list(map(known_rows, parts)), k=probe.rows)
         tokens = [column.token for column in probe.columns]
         for number in sorted(set(chosen)):
-            places = {rng.randrange(parts[number]["rows"]) for _ in range(chosen.count(number))}
+            places = {rng.randrange(known_rows(parts[number])) for _ in range(chosen.count(number))}
             yield {
                 "kind": "sample",
                 "table": probe.child,
@@ -195,7 +200,7 @@ class Content:
             {"kind": "hash", "table": table, "slice": part, "projections": [], "whole": sorted(tokens[table])}
             for table, paths in files.items()
             for part in self.tables[table].slices
-            if part["path"] in paths and part["rows"] and tokens[table]
+            if part["path"] in paths and part["rows"] != 0 and tokens[table]
         ]
         if pieces:
             self._exchange(pieces, {})

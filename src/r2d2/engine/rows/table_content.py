@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
+from r2d2.errors import TableError
 from r2d2.model.schema import Column, Token
 from r2d2.model.work import FileSlice
+
+BYTES_PER_UNKNOWN_ROW = 16  # assumed where a slice does not know its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,5 +28,17 @@ class TableContent:
 
     @property
     def rows(self) -> int:
-        """All its rows."""
-        return sum(part["rows"] for part in self.slices)
+        """All its rows, about, where a slice does not know its own."""
+        return sum(map(about_rows, self.slices))
+
+
+def about_rows(part: FileSlice) -> int:
+    """Rows of a slice, to judge how much memory they take; a guess on the high side where they are unknown."""
+    return part["bytes"] // BYTES_PER_UNKNOWN_ROW + 1 if part["rows"] is None else part["rows"]
+
+
+def known_rows(part: FileSlice) -> int:
+    """Rows of a slice; TableError where they are unknown."""
+    if part["rows"] is None:
+        raise TableError(f"{os.path.basename(part['path'])} does not say how many rows it has")
+    return part["rows"]
