@@ -113,7 +113,7 @@ def one_pass(lake: Lake) -> float:
 
 def _hash(bundle: Sequence[tuple[Any, Any]]) -> int:
     from r2d2.engine.kernels import fingerprint, hash_rows
-    from r2d2.formats.parquet.read import read_slice
+    from r2d2.formats.registry import read_slice
 
     rows = 0
     for part, tokens in bundle:

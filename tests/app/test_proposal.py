@@ -115,6 +115,13 @@ def test_a_table_that_others_depend_on_by_name_or_file_stays(settings: Settings)
     assert "shares files with other" in next(line.because for line in proposal.kept if line.table == "part")
 
 
+def test_a_table_whose_rows_are_unknown_never_goes(settings: Settings) -> None:
+    unknown = replace(SCAN, profiles=tuple(replace(profile, rows=None) for profile in SCAN.profiles))
+    proposal = plan_lake(unknown, every_row(unknown), settings, now_ns=NOW_NS).proposal
+    assert not proposal.deletions
+    assert {line.because for line in proposal.kept} == {"its rows have not been counted"}
+
+
 def test_an_empty_table_goes_only_if_asked(settings: Settings) -> None:
     scan = lake({"all": 1.0, "none": 0.5}, [("all", "none")], rows=0)
     assert not plan_lake(scan, every_row(scan), settings, now_ns=NOW_NS).proposal.deletions

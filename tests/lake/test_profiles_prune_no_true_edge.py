@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.formats.merge import merge_files
+from r2d2.formats.merge import FilesProfile, merge_files
 from r2d2.formats.parquet.footer import read_footer
 from r2d2.lake.table_profile import table_profile
+from r2d2.model.containment import EXACT_BAG, EXACT_SET
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.table import DataFile, Table
 from r2d2.model.versions import FileVersion
@@ -32,6 +34,40 @@ def profile(folder: Path) -> TableProfile:
     )
     table = Table(folder.name, "parquet", str(folder), listed)
     return table_profile(table, merge_files(read_footer(str(path)) for path in files))[1]
+
+
+@settings(max_examples=200)
+@given(pairs(), st.sampled_from(PLAIN_WRITERS), st.lists(st.booleans(), min_size=4, max_size=4), st.booleans())
+def test_no_true_edge_is_pruned_where_rows_are_unknown(
+    pair: tuple[pa.Table, pa.Table], write: Writer, unknown: list[bool], bag: bool
+) -> None:
+    """Unknown counts of any file, beside bounds and nulls of all kinds."""
+    with tempfile.TemporaryDirectory() as name:
+        profiles, rows = [], {}
+        for number, (table, label) in enumerate(zip(pair, ("parent", "child"), strict=True)):
+            (folder := Path(name) / label).mkdir()
+            middle = table.num_rows // 2
+            files = []
+            for half, some in enumerate((table.slice(0, middle), table.slice(middle))):
+                write(some, path := folder / f"part-{half}.parquet")
+                known = read_footer(str(path))
+                files.append(without_rows(known) if unknown[2 * number + half] else known)
+            listed = tuple(DataFile(f.files[0].path, 1, 0, FileVersion(str(n), "")) for n, f in enumerate(files))
+            found = table_profile(Table(label, "parquet", str(folder), listed), merge_files(files))[1]
+            assert (found.rows is None) == any(unknown[2 * number : 2 * number + 2])
+            profiles.append(found)
+            rows[label] = read_rows(folder)
+        containment = EXACT_BAG if bag else EXACT_SET
+        graph = build_schema_graph(profiles, containment)
+        kept = set(prune_by_minmax(graph, profiles=profiles, containment=containment).edges())
+        true = {(edge.parent, edge.child) for edge in brute_force_edges(rows) if edge.bag or not bag}
+        assert true <= kept, f"lost {true - kept}"
+
+
+def without_rows(profile: FilesProfile) -> FilesProfile:
+    """The profile of a format that counts no rows before it reads them."""
+    files = tuple(replace(file, parts=((None, 1),)) for file in profile.files)
+    return replace(profile, files=files)
 
 
 def assert_no_true_edge_is_dropped(folders: Sequence[Path]) -> None:

@@ -12,7 +12,7 @@ from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.literal import Literal
 from r2d2.model.predicate import Compare, keeps
 from r2d2.model.profile import ColumnStats, TableProfile
-from r2d2.model.recipe import Recipe, projection
+from r2d2.model.recipe import ChosenRows, Recipe, projection
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import Table
@@ -145,3 +145,31 @@ def test_bounds_that_are_not_exact_are_no_condition() -> None:
     parent = TableProfile("p", schema, 9, 1, (ColumnStats(), ColumnStats(0, 1, 9, True, True)))
     box = stated_box(parent=parent, child=child)
     assert [part.column for part in box.parts] == [("x",)]  # type: ignore[union-attr]
+
+
+def test_a_table_that_cannot_be_rebuilt_is_not_tried_as_child_or_as_parent() -> None:
+    tables = [TEN, FIVE, SAME]
+    scan = scan_of(tables, {(0, 1): (Check.COMPARED, 0), (0, 2): (Check.COMPARED, 0), (2, 1): (Check.COMPARED, 0)})
+    jobs = Numbers(tables, below(5))
+    answers = infer_recipes(scan, jobs=jobs, most_parents=0, most_rows=100, fixed={2: "it stays"})
+    assert answers == {(0, 1): below(5), (0, 2): NoRecipe("it stays"), (2, 1): NoRecipe("it stays")}
+    assert jobs.searched == [(0, 1)]
+
+
+def test_no_recipe_lists_rows_of_a_parent_that_does_not_number_them() -> None:
+    tables = [TEN, FIVE]
+    scan = scan_of(tables, {(0, 1): (Check.COMPARED, 0)})
+    listing = Recipe(projection([X]), rows=(ChosenRows("", 5, b""),))
+
+    class Listing(Numbers):
+        def _outcome(self, pair: Pair, recipe: Recipe) -> Outcome:
+            return Outcome(5, True)
+
+    for answer, unlisted, expected in (
+        (listing, {}, listing),
+        (listing, {0: "no numbers"}, NoRecipe("no numbers")),
+        (listing, {1: "no numbers"}, listing),  # the child's rows are not listed
+        (below(5), {0: "no numbers"}, below(5)),
+    ):
+        jobs = Listing(tables, answer)
+        assert infer_recipes(scan, jobs=jobs, most_parents=0, most_rows=100, unlisted=unlisted) == {(0, 1): expected}

@@ -11,15 +11,14 @@ from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.run.inline import Inline
 from r2d2.errors import TableError
-from r2d2.formats.contract import source_named
 from r2d2.formats.merge import FilesProfile, Misfit, merge_files, require_one_table
-from r2d2.formats.parquet.ranges import slice_range
-from r2d2.formats.parquet.read import read_slice
+from r2d2.formats.registry import format_of, read_slice, slice_range
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Profiled, Table
 from r2d2.pipeline import Progress, Tools, run, silent
 from r2d2.settings import Settings
+from r2d2.stores.local import LocalStore
 
 KEY = bytes(range(32))
 HASHING = Hashing(read_slice, KEY, 128, slice_range)
@@ -64,7 +63,7 @@ class Reader:
         profiles, failure = [], None
         for file in table.files:
             try:
-                profiles.append(source_named(table.format).profile_file(file.path))
+                profiles.append(format_of(table).profile(file.path, LocalStore()))
             except TableError as error:
                 failure = failure or error
         if failure and not table.by_names:

@@ -49,8 +49,7 @@ def reading_metadata(seconds: float) -> Task[MetadataWork, Profiled | Failed]:
 def hashing_with(key: bytes, bits: int = 128) -> Hashing:
     """How rows become hashes under a state's key."""
     from r2d2.engine.rows.hash_slices import Hashing
-    from r2d2.formats.parquet.ranges import slice_range
-    from r2d2.formats.parquet.read import read_slice
+    from r2d2.formats.registry import read_slice, slice_range
 
     return Hashing(read_slice, key, bits, slice_range)
 

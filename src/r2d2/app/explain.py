@@ -10,7 +10,7 @@ from r2d2.app.lake_tools import table_content
 from r2d2.app.workspace import Workspace
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.missing_row import find_missing_row
-from r2d2.formats.parquet.read import read_slice
+from r2d2.formats.registry import read_slice
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import Scan
 from r2d2.report.evidence import compared_columns

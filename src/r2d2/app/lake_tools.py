@@ -17,7 +17,7 @@ from r2d2.engine.run.spark import SparkExecutor
 from r2d2.engine.spark.session import LazySession
 from r2d2.errors import TableError
 from r2d2.formats.merge import FilesProfile
-from r2d2.formats.parquet.read import slices
+from r2d2.formats.registry import format_of
 from r2d2.lake.deadly_slices import deadly_slices
 from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import Metadata, gather_metadata, metadata_work
@@ -201,5 +201,5 @@ def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableConte
     types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
     fold = scan.settings.ignore_case
     raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
-    parts = cast(tuple[FileSlice, ...], tuple(slices(table.files, raw_types, fold_case=fold)))
+    parts = cast(tuple[FileSlice, ...], tuple(format_of(table).slices(table.files, raw_types, fold_case=fold)))
     return TableContent(parts, profile.schema.columns, table.location, table.name)

@@ -16,6 +16,7 @@ from r2d2.flows.plan import (
     PlanTools,
     Recipes,
 )
+from r2d2.formats.registry import without_rebuild
 from r2d2.lake.filters import Patterns
 from r2d2.lake.owners import owners_of
 from r2d2.lake.taken_apart import taken_apart
@@ -103,6 +104,7 @@ def guards_of(scan: Scan, settings: Settings, past: PastDeletions, *, now_ns: in
         protected=frozenset(_matched(settings.protect, scan)),
         parents_of_deleted=past.parents_of_deleted,
         deleted=past.deleted,
+        fixed=without_rebuild(scan.tables),
         taken_apart=taken_apart(scan.tables, roots=scan.roots, split=scan.settings.split),
         protected_owner=lambda table: _protected_owner(table, frozenset(settings.protect_owner)),
         min_age_days=settings.min_age,

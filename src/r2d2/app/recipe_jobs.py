@@ -9,6 +9,7 @@ from r2d2.app.workspace import Workspace
 from r2d2.engine.recipes.jobs import Difference, RecipeJobs
 from r2d2.engine.spark.session import LazySession
 from r2d2.errors import UserError
+from r2d2.formats.registry import without_rebuild, without_row_lists
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan
 from r2d2.report.explain import find_table
@@ -40,6 +41,8 @@ def infer_recipes(
             most_rows=settings.recipe_rows,
             only=pairs,
             also={(number[parent], number[child]) for parent, child in also},
+            fixed=without_rebuild(scan.tables),
+            unlisted=without_row_lists(scan.tables),
         )
     return {(scan.tables[p].name, scan.tables[c].name): answer for (p, c), answer in found.items()}
 
@@ -51,6 +54,8 @@ def try_recipe(
     names = _readable(scan, parent), _readable(scan, child)
     scan = leave_out_absent(scan)
     pair = scan.number_of[names[0]], scan.number_of[names[1]]
+    if fixed := without_rebuild(scan.tables[number] for number in pair):
+        raise UserError(next(iter(fixed.values())), hint="a recipe can be given for tables of other formats")
     rows = scan.profiles[pair[1]].rows
     with workspace.session() as session:
         jobs = _recipe_jobs(workspace, scan, session)

@@ -14,21 +14,22 @@ from typing import NamedTuple
 from r2d2.errors import TableError
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import Token, spell
+from r2d2.model.table import all_rows
 from r2d2.model.types import kind_of, parse_type
 from r2d2.model.values import from_text, to_text
 
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Rows and bytes of each part of one file that its format reads as one, such as a row group."""
+    """Rows (None: unknown) and bytes of each part of one file that its format reads as one, such as a row group."""
 
     path: str
-    parts: tuple[tuple[int, int], ...]
+    parts: tuple[tuple[int | None, int], ...]
 
     @property
-    def rows(self) -> int:
-        """Rows of the whole file."""
-        return sum(rows for rows, _ in self.parts)
+    def rows(self) -> int | None:
+        """Rows of the whole file; None: unknown."""
+        return all_rows(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ Island = frozenset[Token]
 
 @dataclass(frozen=True, slots=True)
 class FilesProfile:
-    """What the metadata of some files of one table says, taken together."""
+    """The metadata of some files of one table, taken together."""
 
     files: tuple[FileRows, ...]
     columns: Mapping[Token, ColumnProfile]
@@ -66,9 +67,9 @@ class FilesProfile:
         return frozenset(self.columns) if self.shared is None else self.shared
 
     @property
-    def rows(self) -> int:
-        """Rows of all the files."""
-        return sum(file.rows for file in self.files)
+    def rows(self) -> int | None:
+        """Rows of all the files; None: unknown."""
+        return all_rows(part for file in self.files for part in file.parts)
 
 
 class Misfit(TableError):
@@ -82,15 +83,15 @@ def merge_files(profiles: Iterable[FilesProfile]) -> FilesProfile:
     """
     several = list(profiles)
     merged: dict[Token, _Column] = {}
-    rows = 0
+    rows: int | None = 0
     for profile in several:
         profile_rows = profile.rows
-        rows += profile_rows
+        rows = _sum(rows, profile_rows)
         for token, column in profile.columns.items():
             known = merged.get(token)
-            found = _Column(column, profile_rows)
+            found = _Column(column, profile_rows, 1)
             merged[token] = found if known is None else _merge_column(token, known, found)
-    columns = {token: column.over(rows) for token, column in merged.items()}
+    columns = {token: column.over(rows, len(several)) for token, column in merged.items()}
     files = tuple(file for profile in several for file in profile.files)
     return FilesProfile(files, columns, _apart(several), _shared(several, columns))
 
@@ -112,17 +113,19 @@ _SEVERAL = "if these are several tables in one folder, --split FOLDER makes each
 
 
 class _Column(NamedTuple):
-    """A column over the files that have it, and the rows of these files."""
+    """A column over the files that have it, the rows of these files (None: unknown), and how many files they are."""
 
     profile: ColumnProfile
-    rows: int
+    rows: int | None
+    files: int
 
-    def over(self, rows: int) -> ColumnProfile:
-        """The column over more files, of *rows* rows in all. One that a file lacks is NULL in its rows."""
+    def over(self, rows: int | None, files: int) -> ColumnProfile:
+        """The column over more *files*, of *rows* rows in all. One that a file lacks is NULL in its rows."""
         nulls = self.profile.stats.nulls
-        if nulls is None or rows == self.rows:
+        if nulls is None or files == self.files:
             return self.profile
-        stats = self.profile.stats._replace(nulls=nulls + rows - self.rows)
+        added = None if rows is None or self.rows is None else rows - self.rows
+        stats = self.profile.stats._replace(nulls=_sum(nulls, added))
         return ColumnProfile(self.profile.type_name, self.profile.seen_in, stats)
 
 
@@ -131,7 +134,11 @@ def _merge_column(token: Token, one: _Column, other: _Column) -> _Column:
     type_name = _common_type(token, a, b)
     stats = _merge_stats(a.stats, one.rows, b.stats, other.rows)
     seen_in = min(c.seen_in for c in (a, b) if c.type_name == type_name)
-    return _Column(ColumnProfile(type_name, seen_in, stats), one.rows + other.rows)
+    return _Column(ColumnProfile(type_name, seen_in, stats), _sum(one.rows, other.rows), one.files + other.files)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _apart(profiles: Iterable[FilesProfile]) -> tuple[Island, ...]:
@@ -195,12 +202,12 @@ def _width(type_name: str) -> tuple[int, tuple[int, ...], str]:
     return 0, (), type_name
 
 
-def _merge_stats(a: ColumnStats, a_rows: int, b: ColumnStats, b_rows: int) -> ColumnStats:
+def _merge_stats(a: ColumnStats, a_rows: int | None, b: ColumnStats, b_rows: int | None) -> ColumnStats:
     """Bounds over both; a side without values changes nothing, a side with unknown ones makes them unknown."""
-    nulls = None if a.nulls is None or b.nulls is None else a.nulls + b.nulls
-    if a.nulls == a_rows:
+    nulls = _sum(a.nulls, b.nulls)
+    if a.nulls is not None and a.nulls == a_rows:
         return b._replace(nulls=nulls)
-    if b.nulls == b_rows:
+    if b.nulls is not None and b.nulls == b_rows:
         return a._replace(nulls=nulls)
     low, low_exact = None, False
     if a.low is not None and b.low is not None:

@@ -1,4 +1,4 @@
-"""What logs say: who reads which table how often, and how long rebuilds took. CSV, JSON lines or Parquet.
+"""Logs of use: reads of each table, and seconds that rebuilds took. CSV, JSON lines or Parquet.
 
 Reads by maintenance (privacy requests, scanners) are told from those of people by their kind. Readers that should
 not count at all, such as this tool, are left out by name.

@@ -1,4 +1,4 @@
-"""Which slices kill or hang whoever reads them? Asked when a job has died of one (HAZARDS 25).
+"""Find the slices that kill or hang their reader, after a job has died of one (HAZARDS 25).
 
 They are read one by one, in children that may die, of a process that is started for it: this one may have loaded
 Polars, and a fork of a process with Polars' threads hangs as soon as it reads.
@@ -12,13 +12,14 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from r2d2.errors import R2D2Error
-from r2d2.formats.parquet.read import FileSlice, try_to_read
+from r2d2.formats.contract import FileSlice
+from r2d2.formats.registry import try_to_read
 from r2d2.lake.fresh_python import command, environment
 from r2d2.lake.guarded import guarded_map
 
 
 def deadly_slices(parts: Sequence[FileSlice], *, timeout_seconds: float) -> dict[int, str]:
-    """Which of the slices, by position, kill or hang whoever reads them, or cannot be read, and why."""
+    """Positions of the slices that kill or hang their reader, or cannot be read, with the reasons."""
     done = subprocess.run(
         command(__name__),
         input=json.dumps({"parts": list(parts), "seconds": timeout_seconds}),

@@ -1,11 +1,13 @@
-"""Which tables lie under some folders, which files each has, and what there is that is no table.
+"""Find the tables under some folders, the files of each, and name everything else.
 
 - A name is the path below the root, with `/`: a folder's for a table of parts or partitions, else a file's.
   With several roots each root's base name comes before it. A root that is itself a table has its base name.
-- Part files (`part-0.parquet`, `000000_0`, a UUID, any Parquet beside `_SUCCESS` …) make their folder one
-  table; a Parquet file named otherwise is a table of its own. `folder_tables` are globs on the names of
-  folders whose Parquet files are one table, whatever they are called; `split` are globs on those of folders
+- Data files are those of a format in `r2d2.formats.registry`: Parquet. Files of two formats are never one table.
+- Part files (`part-0.parquet`, `000000_0`, a UUID, any data file beside `_SUCCESS` …) make their folder one
+  table; a data file named otherwise is a table of its own. `folder_tables` are globs on the names of
+  folders whose data files are one table, whatever they are called; `split` are globs on those of folders
   that are no table: each file in them is one.
+- A folder that a format claims, since it lists the files of a table itself, is that table.
 - Names such as `2024-01-01.parquet` only suggest a table (`Table.by_names`): the schemas decide. If they do not
   fit one another the lake is listed again with that folder `apart`, and each file is a table.
 - The topmost folder with `key=value` folders that hold data is one table; files that disagree on the keys make
@@ -123,7 +125,7 @@ def _name_unused(option: str, patterns: Patterns, found: Found) -> None:
 
 
 def _what_there_is(found: Found) -> str:
-    """A hint for the one who expected tables."""
+    """A hint where tables were expected and none was found."""
     if broken := [problem for problem in found.problems if problem.needs_a_look]:
         more = f"; {len(broken) - 1} more cannot be used either" if len(broken) > 1 else ""
         return f"{broken[0].where}: {broken[0].because}{more}"

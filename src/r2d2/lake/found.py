@@ -1,4 +1,4 @@
-"""What the walk has come by: tables in the making, problems, and links that are still to be resolved."""
+"""Results of the walk: tables in the making, problems, and links to resolve later."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Draft:
     location: str
     files: tuple[DataFile, ...]
     is_folder: bool
+    format: str
     by_names: bool = False
     aliases: list[str] = field(default_factory=list)
     unexplained: list[str] = field(default_factory=list)
@@ -33,7 +34,7 @@ class Draft:
     def finish(self) -> Table:
         """The table."""
         aliases, unexplained = tuple(sorted(self.aliases)), tuple(sorted(set(self.unexplained)))
-        return Table(self.name, "parquet", self.location, self.files, aliases, unexplained, self.by_names)
+        return Table(self.name, self.format, self.location, self.files, aliases, unexplained, self.by_names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +48,25 @@ class FoundLink:
 
 @dataclass(slots=True)
 class Found:
-    """What the walk has come by so far."""
+    """Results of the walk so far."""
 
     drafts: list[Draft] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     links: list[FoundLink] = field(default_factory=list)
-    unsupported: Counter[str] = field(default_factory=Counter)  # by format, for the one who finds nothing else
+    unsupported: Counter[str] = field(default_factory=Counter)  # by format, for the hint where no table is found
 
     def add(
-        self, name: str, location: str, files: Iterable[DataFile], *, is_folder: bool, by_names: bool = False
+        self,
+        name: str,
+        location: str,
+        files: Iterable[DataFile],
+        *,
+        is_folder: bool,
+        format: str,
+        by_names: bool = False,
     ) -> Draft:
-        """Keep a table."""
-        self.drafts.append(Draft(name, location, tuple(files), is_folder, by_names))
+        """Keep a table of this format."""
+        self.drafts.append(Draft(name, location, tuple(files), is_folder, format, by_names))
         return self.drafts[-1]
 
     def unreadable(self, name: str, reasons: Sequence[str], *, way_out: str = "") -> None:

@@ -26,7 +26,7 @@ _DONE, _FAILED = b"+", b"-"
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Item]):
-    """What became of one item: its result as text, or why there is none."""
+    """The result for one item as text, or the reason why it failed."""
 
     item: Item
     result: str = ""

@@ -1,4 +1,4 @@
-"""List one folder: files, folders and links, each with what is known of it. No link is followed."""
+"""List one folder: files, folders and links, each with the facts about it. No link is followed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from r2d2.formats.contract import Claim
+from r2d2.formats.registry import is_read, strongest_claim
 from r2d2.lake.recognise import (
     BOOKKEEPING,
     OTHER,
-    PARQUET,
     format_by_content,
     format_by_name,
     is_bookkeeping,
@@ -29,17 +30,17 @@ _NOW_AND_THEN = 256  # folders
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file. Size, time and version are known of Parquet files only."""
+    """One file. Size, time and version are known of files whose format is read."""
 
     name: str
     format: str
     stored: Stored = NOT_ASKED
-    error: str = ""  # why it cannot be used, where it is or may be Parquet
+    error: str = ""  # why it cannot be used, where it holds or may hold rows
 
     @property
     def may_hold_rows(self) -> bool:
         """Whether a table would lack rows without it."""
-        return self.format == PARQUET or bool(self.error)
+        return is_read(self.format) or bool(self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,11 @@ class Link:
 
     @property
     def may_hold_rows(self) -> bool:
-        """Whether a reader that follows links would take it for a Parquet file."""
+        """Whether a reader that follows links would take it for a file of data."""
         if self.leads_to_folder or is_hidden(self.name):
             return False
         stated = format_by_name(self.name)
-        return stated == PARQUET or (stated is None and looks_like_a_part(self.name))
+        return is_read(stated) or (stated is None and looks_like_a_part(self.name))
 
 
 @dataclass(slots=True)
@@ -71,7 +72,8 @@ class Folder:
     folders: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)  # folders that are not looked into
     links: list[Link] = field(default_factory=list)
-    table_format: str = ""  # Delta, Hudi, Iceberg
+    claim: Claim | None = None  # of a format that is read and lists the files itself
+    table_format: str = ""  # Delta, Hudi, Iceberg: not read
     error: str = ""  # why it could not be listed
 
     @property
@@ -107,7 +109,7 @@ class Listings:
     """Folders that were looked at ahead of the walk, so that none is listed twice."""
 
     def __init__(self, store: Store, *, now_and_then: Callable[[], None]) -> None:
-        self._store = store
+        self.store = store
         self._ahead: dict[str, Folder] = {}
         self._listed = 0
         self._now_and_then = now_and_then
@@ -116,7 +118,7 @@ class Listings:
         """The folder of that name in *parent*."""
         path = parent.path_of(name)
         if path not in self._ahead:
-            self._ahead[path] = list_folder(path, parent.name_of(name), self._store)
+            self._ahead[path] = list_folder(path, parent.name_of(name), self.store)
             self._listed += 1
             if self._listed % _NOW_AND_THEN == 0:
                 self._now_and_then()
@@ -138,10 +140,13 @@ def list_folder(path: str, name: str, store: Store, *, prefix: str | None = None
         folder.error = "has a name that is not UTF-8"
         return folder
     try:
-        for entry in store.list(path):
+        entries = store.list(path)
+        for entry in entries:
             _add(folder, entry, store)
-        linked = [link.name for link in folder.links]
-        folder.table_format = table_format(path, [*folder.folders, *folder.hidden, *linked], store)
+        folder.claim = strongest_claim(path, (entry.name for entry in entries), store)
+        if folder.claim is None:
+            linked = [link.name for link in folder.links]
+            folder.table_format = table_format(path, [*folder.folders, *folder.hidden, *linked], store)
     except OSError as error:
         folder.error = f"cannot be listed ({error.strerror})"
     return folder
@@ -151,7 +156,7 @@ def look_at_file(path: str, store: Store, *, is_regular: bool = True, stored: St
     """One file, by its path; *stored* if that is known."""
     name = os.path.basename(path)
     stated = format_by_name(name)
-    if stated not in (PARQUET, None):
+    if stated is not None and not is_read(stated):
         return File(name, stated)
     if not is_utf8(name):
         return File(name, stated or OTHER, error="has a name that is not UTF-8")
@@ -159,9 +164,9 @@ def look_at_file(path: str, store: Store, *, is_regular: bool = True, stored: St
         return File(name, stated or OTHER, error="is neither a file nor a folder" if stated else "")
     try:
         found = stated or format_by_content(path, store)
-        if found != PARQUET:
+        if not is_read(found):
             return File(name, found)
-        return File(name, PARQUET, stored or store.stat(path))
+        return File(name, found, stored or store.stat(path))
     except OSError as error:
         return File(name, stated or OTHER, error=f"cannot be opened ({error.strerror})")
 

@@ -59,7 +59,7 @@ class LogNames:
         return NOT_SCANNED
 
     def _given(self, name: str, table: str) -> int:
-        """The number that a person's mapping means; an empty table says that the name is none of this lake."""
+        """The number that a person's mapping means; an empty table says that the name is outside this lake."""
         number = self._look_up(table) if table else NOT_SCANNED
         if number == UNKNOWN:
             raise UserError(
@@ -81,8 +81,8 @@ def plain(name: str) -> str:
 def elsewhere_in_lake(roots: Sequence[str], known: Collection[str]) -> Callable[[str], bool]:
     """Tell whether a name is part of a lake although the scan has no such table.
 
-    So are tables that were deleted, could not be read, or were left out by --include and --exclude. What lies behind a
-    link may be a table of the scan under another name, so it is none of them.
+    So are tables that were deleted, could not be read, or were left out by --include and --exclude. A name behind a
+    link does not count: it may be a table of the scan under another name.
     """
     return partial(_is_elsewhere, roots=tuple(roots), known=frozenset(known))
 

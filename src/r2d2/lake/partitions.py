@@ -7,7 +7,7 @@ partition columns are a conflict, not a guess; a partition that cannot be listed
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -22,12 +22,13 @@ _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(slots=True)
 class Partitioned:
-    """What lies in the partition folders of one folder."""
+    """Contents of the partition folders of one folder."""
 
     holds_rows: bool = False  # there is data in them: this is a table, readable or not
     is_incomplete: bool = False  # there may be data in those that cannot be listed
     tops: set[str] = field(default_factory=set)  # the partition folders at the top with data, or that may have some
     files: list[DataFile] = field(default_factory=list)
+    formats: set[str] = field(default_factory=set)  # of these files
     conflicts: list[str] = field(default_factory=list)  # why they do not make one table
     unexplained: list[str] = field(default_factory=list)  # paths
     foreign: Counter[str] = field(default_factory=Counter)  # files of other formats
@@ -54,7 +55,7 @@ def split_partition(name: str) -> tuple[str, str | None] | None:
 
 
 def read_partitions(folder: Folder, look: Look) -> Partitioned:
-    """Everything below the partition folders of *folder*. Only if that `holds_rows` is it a table."""
+    """Everything below the partition folders of *folder*, which is a table only if that `holds_rows`."""
     result = Partitioned()
     pending: list[tuple[Folder, str, Partition, str]]
     pending = [(folder, name, (), name) for name in _partition_names(folder)]
@@ -66,7 +67,7 @@ def read_partitions(folder: Folder, look: Look) -> Partitioned:
         partition = (*above, part)
         inner = look(parent, name)
         _take_folder(inner, partition, result)
-        if inner.table_format or inner.error:
+        if inner.claim or inner.table_format or inner.error:
             result.tops.add(top)
             continue
         if any(file.may_hold_rows for file in inner.files):
@@ -76,6 +77,7 @@ def read_partitions(folder: Folder, look: Look) -> Partitioned:
         pending.extend((inner, deeper, partition, top) for deeper in _partition_names(inner))
         result.strays.extend((inner, other) for other in inner.folders if split_partition(other) is None)
     result.conflicts += _disagreements(columns)
+    result.conflicts += mixed_formats(result.formats)
     if result.holds_rows:
         _examine_strays(result, look)
     result.files.sort(key=lambda file: file.path)
@@ -85,6 +87,11 @@ def read_partitions(folder: Folder, look: Look) -> Partitioned:
 def data_file(path: str, file: File, partition: Partition = ()) -> DataFile:
     """A listed file as a table's."""
     return DataFile(path, *file.stored, partition)
+
+
+def mixed_formats(formats: Collection[str]) -> list[str]:
+    """The reason why files of these formats are not one table, if there are several."""
+    return [f"its files are of several formats ({', '.join(sorted(formats))})"] if len(formats) > 1 else []
 
 
 def _partition_names(folder: Folder) -> Iterator[str]:
@@ -105,6 +112,7 @@ def _take_folder(folder: Folder, partition: Partition, result: Partitioned) -> N
             result.conflicts.append(f"{folder.name_of(file.name)} {file.error}")
         elif file.may_hold_rows:
             result.files.append(data_file(folder.path_of(file.name), file, partition))
+            result.formats.add(file.format)
         elif file.format != BOOKKEEPING:
             result.unexplained.append(folder.path_of(file.name))
             if file.format != OTHER:
@@ -119,7 +127,8 @@ def _take_folder(folder: Folder, partition: Partition, result: Partitioned) -> N
 def _trouble_with(folder: Folder) -> str:
     if folder.error:
         return f"{folder.name} {folder.error}"
-    return f"{folder.name} is a {folder.table_format} table" if folder.table_format else ""
+    claimed = folder.claim.format if folder.claim else folder.table_format
+    return f"{folder.name} is a {claimed} table" if claimed else ""
 
 
 def _disagreements(columns: dict[tuple[str, ...], str]) -> list[str]:
@@ -133,7 +142,7 @@ def _disagreements(columns: dict[tuple[str, ...], str]) -> list[str]:
 
 
 def _examine_strays(result: Partitioned, look: Look) -> None:
-    """Folders inside partitions that are none: foreign files are unexplained, data is a conflict."""
+    """Look into plain folders inside partitions: foreign files are unexplained, data is a conflict."""
     pending = list(result.strays)
     while pending:
         stray = look(*pending.pop())

@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from r2d2.formats.contract import source_named
 from r2d2.formats.merge import FilesProfile, Misfit, from_json, merge_files, require_one_table, to_json
+from r2d2.formats.registry import format_named
 from r2d2.lake.guarded import guarded_map
 from r2d2.model.table import Problem, Table
 from r2d2.model.ticks import tick
 from r2d2.model.work import Failed, MetadataWork, Profiled
+from r2d2.stores.local import LocalStore
 
 FILES_PER_PIECE = 256
 FILES_PER_TASK = 512  # a task costs a tenth of a second, a footer about a millisecond
@@ -78,7 +79,7 @@ def _merged_if_they_fit(profiles: list[FilesProfile]) -> list[FilesProfile]:
 
 def _read(job: tuple[int, str, str]) -> str:
     _, source, path = job
-    return to_json(source_named(source).profile_file(path))
+    return to_json(format_named(source).profile(path, LocalStore()))
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Which format a folder or a file is: by its name and, where that says nothing, by its first four bytes."""
+"""The format of a folder or a file: by its name and, where that says nothing, by its first four bytes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import re
 from collections.abc import Collection, Container, Sequence
 from fnmatch import fnmatchcase
 
+from r2d2.formats.registry import is_read, magics, suffixes
 from r2d2.stores.contract import Store
 
-PARQUET = "parquet"
 BOOKKEEPING = "bookkeeping"  # a writer's or the system's own notes: no data, and no surprise
 OTHER = ""  # no format that we know
 
-_FORMATS = {
-    **dict.fromkeys(("parquet", "parq", "pq"), PARQUET),
+_NOT_READ = {
     **dict.fromkeys(("jsonl", "ndjson"), "NDJSON"),
     "csv": "CSV",
     "tsv": "TSV",
@@ -72,18 +71,18 @@ def format_by_name(name: str) -> str | None:
     stem, _, extension = name.lower().rpartition(".")
     if stem and extension in _COMPRESSIONS:
         stem, _, extension = stem.rpartition(".")
-        if _FORMATS.get(extension) == PARQUET:
-            return None  # pandas users call Parquet a.parquet.gzip; what gzip makes of one is none
+        if extension in suffixes():
+            return None  # pandas users call Parquet a.parquet.gzip; a file that gzip wrote is no Parquet
     if not stem:
         return None
-    return OTHER if extension in _NO_TABLE else _FORMATS.get(extension)
+    return OTHER if extension in _NO_TABLE else suffixes().get(extension) or _NOT_READ.get(extension)
 
 
 def format_by_content(path: str, store: Store) -> str:
     """The format that the first bytes of a regular file state."""
     (head,) = store.ranges(path, [(0, 4)])
-    if head in (b"PAR1", b"PARE"):  # PARE: its footer is encrypted, which is for the footer's reader to say
-        return PARQUET
+    if head in magics():
+        return magics()[head]
     if head == b"Obj\x01":
         return "Avro"
     return "ORC" if head.startswith(b"ORC") else OTHER
@@ -115,7 +114,10 @@ def is_state_folder(file_names: Collection[str], folder_names: Collection[str]) 
 
 
 def table_format(path: str, folder_names: Container[str], store: Store) -> str:
-    """Delta, Hudi or Iceberg, if the folder at *path* is such a table, else ''. Raises OSError."""
+    """Delta, Hudi or Iceberg, formats that are not read yet, if the folder at *path* is such a table; else ''.
+
+    Raises OSError.
+    """
     if "_delta_log" in folder_names:
         return "Delta"
     if ".hoodie" in folder_names:
@@ -128,7 +130,7 @@ def table_format(path: str, folder_names: Container[str], store: Store) -> str:
 
 
 def parts_among(names: Sequence[str], *, folder_name: str, is_one_table: bool) -> frozenset[str]:
-    """Which of a folder's Parquet files are parts of one table; the others are tables of their own.
+    """Names of a folder's data files that are parts of one table; the others are tables of their own.
 
     >>> sorted(parts_among(["part-0.parquet", "old.parquet"], folder_name="sales", is_one_table=False))
     ['part-0.parquet']
@@ -157,18 +159,18 @@ def was_written_as_a_part(name: str) -> bool:
 
 
 def _stem(name: str) -> str:
-    """The name in lower case, less what states Parquet or a compression."""
+    """The name in lower case, less the endings that state a format or a compression."""
     stem = name.lower()
     while True:
         head, _, extension = stem.rpartition(".")
-        if not head or (extension not in _COMPRESSIONS and _FORMATS.get(extension) != PARQUET):
+        if not head or (extension not in _COMPRESSIONS and extension not in suffixes()):
             return stem
         stem = head
 
 
 def _has_foreign_extension(name: str) -> bool:
-    """Whether a name ends like part-0.parquet.bak: Parquet perhaps, but not what the writer left."""
-    if format_by_name(name) == PARQUET:
+    """Whether a name ends like part-0.parquet.bak: data perhaps, but not as the writer left it."""
+    if is_read(format_by_name(name)):
         return False
     _, dot, extension = _stem(name).rpartition(".")
     return bool(dot) and re.fullmatch(r"c?\d+", extension) is None

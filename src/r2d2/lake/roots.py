@@ -54,7 +54,7 @@ def printable_uri(uri: str) -> str:
     scheme, _, rest = uri.partition(":")
     slashes = "/" * (len(rest) - len(rest.lstrip("/")))
     if re.search(r"[?#].*@", rest, re.DOTALL):
-        return f"{scheme}:{slashes}…"  # who can say where the secret ends
+        return f"{scheme}:{slashes}…"  # where the secret ends is unknown
     # Up to the last @, for secrets hold slashes; a path with an @ in it loses more than it must.
     public = re.split("[?#]", rest.rpartition("@")[2], maxsplit=1)[0]
     return f"{scheme}:{slashes}{public.lstrip('/')}"
@@ -123,7 +123,7 @@ def _check_surroundings(path: str) -> None:
 
 
 def _near_names(path: str) -> str:
-    """What lies where the path ends that is named almost like it."""
+    """A hint with names near the end of the path that are spelled almost like it."""
     for parent in paths_above(path):
         if os.path.isdir(parent):
             break

@@ -11,7 +11,7 @@ from r2d2.errors import TableError
 from r2d2.formats.merge import FilesProfile
 from r2d2.model.profile import ColumnStats, TableProfile, Value
 from r2d2.model.schema import Column, Schema, Token, spell
-from r2d2.model.table import DataFile, Table
+from r2d2.model.table import DataFile, Table, all_rows
 
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 
@@ -45,20 +45,23 @@ def table_profile(
 
 
 def partition_columns(files: Iterable[DataFile], *, infer: bool) -> Mapping[Column, ColumnStats]:
-    """The columns that the folder names carry, with exact statistics: every value is known."""
-    rows_of: defaultdict[str, defaultdict[str | None, int]] = defaultdict(lambda: defaultdict(int))
+    """The columns that the folder names carry; their statistics are exact where rows are counted."""
+    parts_of: defaultdict[str, defaultdict[str | None, list[tuple[int | None, int]]]]
+    parts_of = defaultdict(lambda: defaultdict(list))
     for file in files:
         for key, raw in file.partition:
-            rows_of[key][raw] += file.rows
+            parts_of[key][raw].extend(file.parts)
+    rows_of = {key: {raw: all_rows(some) for raw, some in parts.items()} for key, parts in parts_of.items()}
     return dict(_partition_column(key, rows, infer) for key, rows in rows_of.items())
 
 
-def _partition_column(key: str, rows: Mapping[str | None, int], infer: bool) -> tuple[Column, ColumnStats]:
+def _partition_column(key: str, rows: Mapping[str | None, int | None], infer: bool) -> tuple[Column, ColumnStats]:
+    """A value of unknown rows may stand in none: it widens the bounds, and exact they are of known rows only."""
     type_name = partition_type(rows, infer=infer)
-    values = [partition_value(raw, type_name) for raw, count in rows.items() if raw is not None and count]
-    low, high = min(values, default=None), max(values, default=None)
-    known = low is not None
-    return Column((key,), type_name), ColumnStats(rows.get(None, 0), low, high, known, known)
+    values = {raw: partition_value(raw, type_name) for raw, count in rows.items() if raw is not None and count != 0}
+    low, high = min(values.values(), default=None), max(values.values(), default=None)
+    there = {value for raw, value in values.items() if rows[raw] is not None}
+    return Column((key,), type_name), ColumnStats(rows.get(None, 0), low, high, low in there, high in there)
 
 
 def partition_type(values: Iterable[str | None], *, infer: bool) -> str:

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from r2d2.errors import UserError
+from r2d2.errors import TableError, UserError
+from r2d2.formats.contract import Claim
+from r2d2.formats.registry import format_named, is_read
+from r2d2.lake.account import account_for_foreign, account_for_rest, fail, note, refuse_folder, some
 from r2d2.lake.filters import Patterns
-from r2d2.lake.found import Draft, Found, FoundLink
-from r2d2.lake.listing import Folder, Listings, list_folder, look_at_file, printable
-from r2d2.lake.partitions import Partitioned, data_file, read_partitions, split_partition
+from r2d2.lake.found import Draft, Found
+from r2d2.lake.listing import Folder, Listings, list_folder, look_at_file
+from r2d2.lake.partitions import Partitioned, data_file, mixed_formats, read_partitions, split_partition
 from r2d2.lake.recognise import (
-    BOOKKEEPING,
     OTHER,
-    PARQUET,
-    is_passed_over,
     looks_like_a_part,
     parts_among,
     was_written_as_a_part,
@@ -25,8 +25,6 @@ from r2d2.lake.recognise import (
 from r2d2.lake.roots import Root
 from r2d2.model.counted import counted
 from r2d2.stores.contract import Store
-
-_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +70,18 @@ def _visit(
 ) -> list[tuple[Folder, str, Draft | None]]:
     """Sort what lies in one folder. Returns the folders in it to go on with and the table they lie in."""
     if folder.error or folder.table_format:
-        _refuse_folder(folder, above, found)
+        refuse_folder(folder, above, found)
+        return []
+    if folder.claim is not None:
+        _take_claimed(folder, folder.claim, above, found, listings.store)
         return []
     if folder.is_state:
         found.notice(folder.name, "is a state folder of r2d2, no part of the lake")
-        _note(above, folder.path + "/")
+        note(above, folder.path + "/")
         return []
     if told.is_split(folder):
         _take_loose_files(folder, frozenset(), above, found)
-        _account_for_rest(folder, above, found)
+        account_for_rest(folder, above, found)
         return [(folder, name, above) for name in reversed(folder.folders)]
     partitioned = read_partitions(folder, listings.look)
     data = folder.data_names
@@ -92,13 +93,26 @@ def _visit(
         table = _take_files(folder, data, above, found, told)
         below = folder.folders
         if partitioned.holds_rows:
-            lone = _some(sorted(partitioned.tops))
+            lone = some(sorted(partitioned.tops))
             found.notice(folder.name, f"{lone} beside files was taken for a plain folder: its name is no column")
         if partitioned.is_foreign and not partitioned.holds_rows:
-            _account_for_foreign(folder, partitioned, table or above, found)
+            account_for_foreign(folder, partitioned, table or above, found)
             below = _plain_folders(folder)
-    _account_for_rest(folder, table or above, found)
+    account_for_rest(folder, table or above, found)
     return [(folder, name, table or above) for name in reversed(below)]
+
+
+def _take_claimed(folder: Folder, claim: Claim, above: Draft | None, found: Found, store: Store) -> None:
+    """The folder as a table whose format lists its files; nothing in it is looked at otherwise."""
+    try:
+        described = format_named(claim.format).describe(claim, store)
+    except (TableError, OSError) as error:
+        fail(folder, [str(error.args[0] if isinstance(error, TableError) else error)], above, found)
+        return
+    table = found.add(folder.name, folder.path, described.files, is_folder=True, format=claim.format)
+    for path in described.unexplained:
+        table.note(path)
+    note(above, folder.path + "/")
 
 
 def _is_partitioned(folder: Folder, partitioned: Partitioned, data: Sequence[str], told: Told) -> bool:
@@ -120,7 +134,7 @@ def _take_files(folder: Folder, data: Sequence[str], above: Draft | None, found:
     if by_names and folder.path in told.apart:
         found.notice(
             folder.name,
-            f"{counted(len(parts), 'files')} are named like parts of one table ({_some(sorted(parts))}), but their "
+            f"{counted(len(parts), 'files')} are named like parts of one table ({some(sorted(parts))}), but their "
             f"columns do not fit one another: each was taken for a table of its own",
         )
         _take_loose_files(folder, frozenset(), above, found, by_names=parts)
@@ -134,8 +148,8 @@ def _take_lone_file(root: Root, found: Found, store: Store) -> None:
     file = look_at_file(root.path, store, is_regular=os.path.isfile(root.path))
     if file.error:
         found.unreadable(root.label, [file.error])
-    elif file.format == PARQUET:
-        found.add(root.label, root.path, [data_file(root.path, file)], is_folder=False)
+    elif is_read(file.format):
+        found.add(root.label, root.path, [data_file(root.path, file)], is_folder=False, format=file.format)
     elif file.format != OTHER:
         found.refuse_files(root.label, Counter([file.format]))
     else:
@@ -149,22 +163,23 @@ def _take_partitions(
     conflicts = list(partitioned.conflicts)
     doubtful = data if told.is_one(folder) else [name for name in data if looks_like_a_part(name)]
     if doubtful:
-        conflicts.insert(0, f"data lies beside its partition folders ({_some(doubtful)})")
+        conflicts.insert(0, f"data lies beside its partition folders ({some(doubtful)})")
     linked = [link.name for link in folder.links if split_partition(link.name) is not None]
     conflicts += [f"{folder.name_of(name)} is a link" for name in linked]
     if doubtful:
         way_out = f"make its files and folders tables of their own with --split {shlex.quote(folder.name)}, "
-        _fail(folder, conflicts, above, found, way_out=way_out)
+        fail(folder, conflicts, above, found, way_out=way_out)
         return None
     table = None
     if conflicts:
-        _fail(folder, conflicts, above, found)
+        fail(folder, conflicts, above, found)
     else:
-        table = found.add(folder.name, folder.path, partitioned.files, is_folder=True)
+        (format_name,) = partitioned.formats
+        table = found.add(folder.name, folder.path, partitioned.files, is_folder=True, format=format_name)
         for path in partitioned.unexplained:
             table.note(path)
     if data:
-        found.notice(folder.name, f"files beside its partition folders ({_some(data)}) were taken for no part of it")
+        found.notice(folder.name, f"files beside its partition folders ({some(data)}) were taken for no part of it")
     _take_loose_files(folder, frozenset(), table or above, found)
     return table
 
@@ -179,22 +194,24 @@ def _take_parts(
     reasons = [f"{folder.name_of(file.name)} {file.error}" for file in files if file.error]
     # A reader would follow the link: without it the table lacks rows, with it a file is in two tables.
     reasons += [f"{folder.name_of(link.name)} is a link" for link in folder.links if link.name in parts]
+    formats = {file.format for file in files}
+    reasons += mixed_formats(formats)
     if reasons:
-        _fail(folder, reasons, above, found)
+        fail(folder, reasons, above, found)
         return None
     _name_mixture(folder, parts, found)
     content = [data_file(folder.path_of(file.name), file) for file in files]
-    return found.add(folder.name, folder.path, content, is_folder=True, by_names=by_names)
+    return found.add(folder.name, folder.path, content, is_folder=True, format=formats.pop(), by_names=by_names)
 
 
 def _name_mixture(folder: Folder, parts: frozenset[str], found: Found) -> None:
-    """Say so where only some of a folder's Parquet files make its table."""
+    """Say so where only some of a folder's data files make its table."""
     loose = [file.name for file in folder.files if file.may_hold_rows and file.name not in parts]
     if loose:
         found.notice(
             folder.name,
-            f"files named like parts ({_some(sorted(parts))}) were taken for one table, "
-            f"the others ({_some(loose)}) for tables of their own",
+            f"files named like parts ({some(sorted(parts))}) were taken for one table, "
+            f"the others ({some(loose)}) for tables of their own",
             hint=f"--folder-table {shlex.quote(folder.name)} makes all of them one table",
         )
 
@@ -202,67 +219,17 @@ def _name_mixture(folder: Folder, parts: frozenset[str], found: Found) -> None:
 def _take_loose_files(
     folder: Folder, parts: frozenset[str], nearest: Draft | None, found: Found, *, by_names: Collection[str] = ()
 ) -> None:
-    """The other Parquet files in a folder, each as a table; those in *by_names* are named like parts."""
+    """The other data files in a folder, each as a table; those in *by_names* are named like parts."""
     for file in folder.files:
         if file.may_hold_rows and file.name not in parts:
             if file.error:
                 found.unreadable(folder.name_of(file.name), [file.error])
-                _note(nearest, folder.path_of(file.name))
+                note(nearest, folder.path_of(file.name))
             else:
                 content = data_file(folder.path_of(file.name), file)
                 name, is_part = folder.name_of(file.name), file.name in by_names
-                found.add(name, content.path, [content], is_folder=False, by_names=is_part)
-
-
-def _account_for_foreign(folder: Folder, partitioned: Partitioned, nearest: Draft | None, found: Found) -> None:
-    """Partition folders that hold nothing but files of other formats."""
-    if nearest is None:
-        found.refuse_files(folder.name, partitioned.foreign, where=" in partition folders")
-    for path in partitioned.unexplained:
-        _note(nearest, path)
-
-
-def _account_for_rest(folder: Folder, nearest: Draft | None, found: Found) -> None:
-    """What is no table: kept with the table that it lies in, else named."""
-    rest = [file for file in folder.files if not file.may_hold_rows and file.format != BOOKKEEPING]
-    found.links += [FoundLink(folder.name_of(link.name), folder.path, link) for link in folder.links]
-    if nearest is not None:
-        links, hidden = [link.name for link in folder.links], [f"{name}/" for name in folder.hidden]
-        for name in [*(file.name for file in rest), *links, *hidden]:
-            nearest.note(folder.path_of(name))
-        return
-    found.refuse_files(folder.name, Counter(file.format for file in rest if file.format != OTHER))
-    others = [file.name for file in rest if file.format == OTHER]
-    if others:
-        found.notice(folder.name, f"{counted(len(others), 'other files')}, no table ({_some(others)})")
-    for name in folder.hidden:
-        if not is_passed_over(name):
-            found.notice(folder.name_of(name), "is a hidden folder, which is not looked into")
-
-
-def _refuse_folder(folder: Folder, above: Draft | None, found: Found) -> None:
-    if folder.error:
-        found.unreadable(folder.name, [folder.error])
-    else:
-        found.refuse_table(folder)
-    _note(above, folder.path + "/")
-
-
-def _fail(folder: Folder, reasons: Sequence[str], above: Draft | None, found: Found, *, way_out: str = "") -> None:
-    """The folder is a table that cannot be used: wholly left out, never read in part (HAZARDS 26)."""
-    found.unreadable(folder.name, reasons, way_out=way_out)
-    _note(above, folder.path + "/")
-
-
-def _note(table: Draft | None, path: str) -> None:
-    if table is not None:
-        table.note(path)
+                found.add(name, content.path, [content], is_folder=False, format=file.format, by_names=is_part)
 
 
 def _plain_folders(folder: Folder) -> list[str]:
     return [name for name in folder.folders if split_partition(name) is None]
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(printable(name) for name in names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown}, …"

@@ -1,4 +1,4 @@
-"""What the metadata of a table says of its content, and how sure it is."""
+"""The content of a table as its metadata states it, and how sure that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as it lies in the lake: which files, where, in which version."""
+"""A table as it lies in the lake: its files, their places and versions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,26 @@ class DataFile:
     modified_ns: int  # as its writers say
     version: FileVersion
     partition: tuple[tuple[str, str | None], ...] = ()  # (column, raw value); None is Hive's null
-    parts: tuple[tuple[int, int], ...] = ()  # rows and bytes of what its format reads as one, once it was profiled
+    parts: tuple[tuple[int | None, int], ...] = ()  # rows and bytes of its units of reading, once it was profiled
 
     @property
-    def rows(self) -> int:
-        """Rows of the file, once it was profiled."""
-        return sum(rows for rows, _ in self.parts)
+    def rows(self) -> int | None:
+        """Rows of the file, once it was profiled; None: not known before it is read."""
+        return all_rows(self.parts)
+
+
+def all_rows(parts: Iterable[tuple[int | None, int]]) -> int | None:
+    """Rows of all parts, each with its rows and bytes; None if those of one are unknown.
+
+    >>> all_rows([(2, 10), (3, 10)]), all_rows([(2, 10), (None, 10)])
+    (5, None)
+    """
+    total = 0
+    for rows, _ in parts:
+        if rows is None:
+            return None
+        total += rows
+    return total
 
 
 FileState = tuple[str, FileVersion, tuple[tuple[str, str | None], ...]]
@@ -54,7 +68,7 @@ class Table:
 
     @property
     def states(self) -> frozenset[FileState]:
-        """What tells one state of each of its files from another."""
+        """Path, version and partition of each file: equal as long as nothing changed."""
         return frozenset((file.path, file.version, file.partition) for file in self.files)
 
     @property
@@ -91,20 +105,20 @@ class Profiled:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """What became of a table that was deleted on purpose: it is to be rebuilt."""
+    """State of a table that was deleted on purpose and can be rebuilt."""
 
     parent: str  # the table that it is rebuilt from
     wrong: str = ""  # what stands in the way of that now
 
     @property
     def says(self) -> str:
-        """In words."""
+        """The state in words."""
         return f"deleted, in danger: {self.wrong}" if self.wrong else f"deleted, can be rebuilt from {self.parent}"
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What was found under the roots."""
+    """Tables, problems and overlaps found under the roots."""
 
     roots: tuple[str, ...]
     tables: tuple[Table, ...]

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from r2d2.model.counted import counted
@@ -80,22 +81,27 @@ def infer_recipes(
     most_rows: int,
     only: Iterable[Pair] | None = None,
     also: Collection[Pair] = (),
+    fixed: Mapping[int, str] = MappingProxyType({}),
+    unlisted: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[Pair, Answer]:
     """A checked recipe for each proven edge of the scan (or *only* for these), or the reason why there is none.
 
     A child with several parents is tried with the *most_parents* smallest (0: all of them) and with the smallest that
     is itself in no other; one of more than *most_rows* rows is not searched for a predicate beyond what its metadata
-    says. Edges in *also* are tried whatever other parents the child has.
+    says. Edges in *also* are tried whatever other parents the child has. *fixed* are tables, by number with the reason,
+    that are neither rebuilt nor rebuilt from; *unlisted* those whose rows no recipe can list.
     """
     answers: dict[Pair, Answer] = {}
     wanted = list(only) if only is not None else None
-    proven = list(_proven(scan, answers, wanted))
+    proven = list(_proven(scan, answers, wanted, fixed))
     tried = proven if wanted is not None else list(_cheapest(scan, proven, most_parents, answers, also))
     likely = {pair: recipe for pair in tried if (recipe := _plain_recipe(scan, pair, most_rows)) is not None}
     likely |= jobs.search([pair for pair in tried if pair not in likely])
     outcomes = jobs.rebuild(likely)
     for pair in tried:
-        answers[pair] = _judged(scan, pair, likely.get(pair), outcomes.get(pair))
+        answer = _judged(scan, pair, likely.get(pair), outcomes.get(pair))
+        lists_rows = isinstance(answer, Recipe) and answer.rows is not None
+        answers[pair] = NoRecipe(unlisted[pair[0]]) if lists_rows and pair[0] in unlisted else answer
     return answers
 
 
@@ -104,13 +110,15 @@ def find_boxes(**given: Any) -> tuple[Box, ...] | None:
     return find_predicate(Marked(**given))
 
 
-def _proven(scan: Scan, answers: dict[Pair, Answer], only: Sequence[Pair] | None) -> Iterator[Pair]:
+def _proven(
+    scan: Scan, answers: dict[Pair, Answer], only: Sequence[Pair] | None, fixed: Mapping[int, str]
+) -> Iterator[Pair]:
     """The edges that hold as bags, every row compared; the others get their reason."""
     assert scan.graph is not None
     edges = scan.graph.standing
     places = {pair: place for place, pair in enumerate(zip(edges.parents, edges.children, strict=True))}
     for pair in places if only is None else only:
-        reason = _not_proven(edges, places.get(pair))
+        reason = fixed.get(pair[1]) or fixed.get(pair[0]) or _not_proven(edges, places.get(pair))
         if reason:
             answers[pair] = NoRecipe(reason)
         else:

@@ -21,6 +21,7 @@ class Guards:
     protected: frozenset[str] = frozenset()
     parents_of_deleted: Mapping[str, str] = field(default_factory=dict)  # with a deleted table that needs each
     deleted: frozenset[str] = frozenset()  # tables that are deleted, though the scan has one of that name
+    fixed: Mapping[int, str] = field(default_factory=dict)  # by number, why a table cannot be rebuilt
     taken_apart: Mapping[str, str] = field(default_factory=dict)  # parts of a folder that may be one table: that folder
     protected_owner: Callable[[Table], str] = lambda table: ""  # the owner that protects a table, '' if none does
     min_age_days: float = 0.0
@@ -54,6 +55,8 @@ def _reasons(scan: Scan, guards: Guards, shares: Mapping[str, str], number: int)
         yield "it is under legal hold"
     if table.name in guards.protected:
         yield "it is protected"
+    if number in guards.fixed:
+        yield guards.fixed[number]
     if table.name in guards.parents_of_deleted:
         yield f"{guards.parents_of_deleted[table.name]}, which was deleted, is rebuilt from it"
     yield from _entangled(table, guards, shares)
@@ -63,6 +66,8 @@ def _reasons(scan: Scan, guards: Guards, shares: Mapping[str, str], number: int)
     if days < guards.min_age_days:
         must = f"must be left alone for {guards.min_age_days:g}"
         yield f"it was written to {max(days, 0):.1f} days ago, and {must} {_YOUNG}"
+    if scan.profiles[number].rows is None:
+        yield "its rows have not been counted"
     if scan.profiles[number].rows == 0 and not guards.empty_too:
         yield "it is empty (--plan-empty takes such tables, too)"
 

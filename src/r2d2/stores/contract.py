@@ -41,16 +41,16 @@ class Store(Protocol):
         """Whether its paths are files of this machine, which any library can open."""
 
     def list(self, folder: str) -> Sequence[Entry]:
-        """Everything in a folder, by name."""
+        """Entries of a folder, by name."""
 
     def stat(self, path: str) -> Stored:
         """Size, time and version of a file."""
 
     def version(self, path: str) -> FileVersion | None:
-        """The version of a file as it is now; None if there is no such file, or nobody can tell."""
+        """The version of a file as it is now; None if it is gone or cannot be asked for."""
 
     def open(self, path: str) -> pa.NativeFile:
-        """The file, to be read at any place."""
+        """Open a file for reading at any place."""
 
     def ranges(self, path: str, wanted: Iterable[tuple[int, int]]) -> Sequence[bytes]:
         """Bytes of a file by (start, length): fewer where it ends, from behind where the start is negative."""

@@ -33,7 +33,7 @@ class LocalStore:
         return True
 
     def list(self, folder: str) -> Sequence[Entry]:
-        """Everything in a folder, by name; links as links."""
+        """Entries of a folder, by name; links as links."""
         with os.scandir(folder) as entries:
             return sorted(Entry(entry.name, _kind(entry)) for entry in entries)
 
@@ -50,7 +50,7 @@ class LocalStore:
             return None
 
     def open(self, path: str) -> pa.NativeFile:
-        """The file, to be read at any place."""
+        """Open a file for reading at any place."""
         import pyarrow as pa
 
         return pa.OSFile(path)

@@ -12,7 +12,7 @@ from r2d2.engine.recipes.arrow_types import arrow_type, cast_column
 from r2d2.engine.recipes.carry_out import rebuild_bundle
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.errors import TableError
-from r2d2.formats.parquet.arrow_types import type_name
+from r2d2.formats.arrow_types import type_name
 from r2d2.formats.parquet.read import read_slice
 from r2d2.model import recipe as recipes
 from r2d2.model.literal import Literal

@@ -26,7 +26,7 @@ Columns = dict[Token, pa.ChunkedArray]
 
 
 def kinds_of(columns: Columns) -> dict[Token, str]:
-    from r2d2.formats.parquet.arrow_types import type_name
+    from r2d2.formats.arrow_types import type_name
 
     return {token: kind_of(type_name(column.type)) for token, column in columns.items()}
 

@@ -20,7 +20,7 @@ from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.inline import Inline
-from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
+from r2d2.formats.arrow_types import flatten_fields, type_name
 from r2d2.formats.parquet.read import read_slice, slices
 from r2d2.model.predicate import leaves
 from r2d2.model.recipe import Recipe

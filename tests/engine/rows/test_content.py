@@ -37,7 +37,8 @@ def read_or_die(part: Mapping[str, Any], tokens: Iterable[Token]) -> Any:
 def write(folder: Path, name: str, rows: range) -> TableContent:
     path = folder / f"{name}.parquet"
     pq.write_table(pa.table({"x": list(rows)}), path)
-    part = {"path": str(path), "first": 0, "rows": len(rows), "bytes": 1, "partition": [], "fold": False}
+    part = {"format": "parquet", "path": str(path), "first": 0, "rows": len(rows), "bytes": 1}
+    part |= {"partition": [], "fold": False}
     return TableContent((part,), (Column(("x",), "int64"),))
 
 

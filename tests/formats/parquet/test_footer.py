@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2d2.errors import TableError
+from r2d2.formats.arrow_types import flatten_fields
 from r2d2.formats.merge import ColumnProfile, FilesProfile, from_json, to_json
-from r2d2.formats.parquet.arrow_types import flatten_fields
 from r2d2.formats.parquet.footer import read_footer
 from r2d2.formats.parquet.statistics import _OLD_PARQUET_MR
 from r2d2.lake.guarded import guarded_map

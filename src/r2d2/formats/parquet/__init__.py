@@ -1,1 +1,3 @@
 """Parquet: footers, statistics, slices."""
+
+NAME = "parquet"

@@ -1,62 +1,23 @@
-"""Parquet: what a footer says and how sure it is (HAZARDS 27), and reading row groups."""
+"""The footer of a Parquet file as a profile, and how sure its statements are (HAZARDS 27)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.errors import TableError
-from r2d2.formats.contract import Slice
+from r2d2.formats.arrow_types import flatten_fields, type_name
 from r2d2.formats.merge import ColumnProfile, FileRows, FilesProfile
-from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
 from r2d2.formats.parquet.encrypted import encrypted_columns
 from r2d2.formats.parquet.exactness import Exactness, read_exactness
 from r2d2.formats.parquet.int96 import as_instant
 from r2d2.formats.parquet.statistics import column_stats, needs_flags
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import spell
-from r2d2.model.table import Table
 
 _MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
-
-
-class ParquetSource:
-    """Plain Parquet files."""
-
-    name = "parquet"
-
-    def version(self, table: Table) -> str:
-        """The files, their sizes and times."""
-        return table.version
-
-    def profile_file(self, path: str) -> FilesProfile:
-        """Schema, rows and statistics of one file from its footer."""
-        return read_footer(path)
-
-    def slices(self, profile: FilesProfile, *, max_bytes: int) -> Iterator[Slice]:
-        """Runs of row groups of at most *max_bytes*, or a single row group."""
-        for file in profile.files:
-            run: list[int] = []
-            rows = size = 0
-            for number, (group_rows, group_bytes) in enumerate(file.parts):
-                if run and size + group_bytes > max_bytes:
-                    yield Slice(file.path, tuple(run), rows, size)
-                    run, rows, size = [], 0, 0
-                run.append(number)
-                rows, size = rows + group_rows, size + group_bytes
-            if run:
-                yield Slice(file.path, tuple(run), rows, size)
-
-    def read_slice(self, part: Slice, columns: Sequence[str] | None) -> pa.Table:
-        """The rows of some row groups, page checksums verified where there are any (HAZARDS 13)."""
-        with pq.ParquetFile(part.path, page_checksum_verification=True) as file:
-            table = file.read_row_groups(list(part.row_groups), columns=list(columns) if columns else None)
-        if table.num_rows != part.rows:
-            raise TableError(f"{part.path} gave {table.num_rows} rows where its footer says {part.rows}")
-        return table
 
 
 def read_footer(path: str) -> FilesProfile:
@@ -135,5 +96,5 @@ def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesPr
 def _stored_bytes(group: pq.RowGroupMetaData) -> int:
     columns = [group.column(number) for number in range(group.num_columns)]
     for column in columns:
-        column.compression  # noqa: B018 - a codec that there is not kills who asks: here is the place for it
+        column.compression  # noqa: B018 - an unknown codec kills the process that asks, and this one may die
     return sum(column.total_compressed_size for column in columns)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import types as is_
 
-from r2d2.formats.parquet.arrow_types import flatten_fields, is_listlike
+from r2d2.formats.arrow_types import flatten_fields, is_listlike
 from r2d2.model.schema import Token
 
 _MOST = np.iinfo(np.int64).max

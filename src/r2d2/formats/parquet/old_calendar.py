@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.parquet.arrow_types import flatten_fields
+from r2d2.formats.arrow_types import flatten_fields
 from r2d2.formats.parquet.int96 import times_inside
 from r2d2.model.profile import Value
 from r2d2.model.schema import Token, spell

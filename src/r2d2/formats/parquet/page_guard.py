@@ -220,7 +220,7 @@ def _gzip_size(file: _File, at: int, stored: int) -> int | None:
 
 
 def _zstd_size(file: _File, at: int, stored: int) -> int | None:
-    """What the header of the frame says, if it does."""
+    """The size that the header of the frame states, if it does."""
     head = file.read(at, min(stored, 18))
     if head[:4] != b"\x28\xb5\x2f\xfd" or len(head) < 9:
         return None

@@ -1,29 +1,27 @@
-"""Between which values a column of one slice lies, from the file's metadata: a slice out of range need not be read."""
+"""Bounds of one column of a slice, from the file's metadata: a slice out of range need not be read."""
 
 from __future__ import annotations
 
 import os
-from datetime import date
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.parquet.arrow_types import flatten_fields
+from r2d2.formats.arrow_types import flatten_fields
+from r2d2.formats.contract import FileSlice, Range
+from r2d2.formats.files import folded, partition_of, partition_range
 from r2d2.formats.parquet.exactness import Exactness
-from r2d2.formats.parquet.read import FileSlice
 from r2d2.formats.parquet.statistics import column_stats
 from r2d2.model.schema import Token
-
-Range = tuple[str, int, int]  # int or date (days since 1970), least, greatest
 
 
 def slice_range(part: FileSlice, token: Token) -> Range | None:
     """The range of a column of whole numbers or dates, NULLs aside; None if it is not known."""
-    for key, raw, kind in part["partition"]:
-        if ((key.casefold() if part["fold"] else key),) == token:
-            return _partition_range(raw, kind)
+    found = partition_of(part, token)
+    if found is not None:
+        return partition_range(*found)
     try:
         with pq.ParquetFile(part["path"]) as file:
             return _stored_range(file, part, token)
@@ -31,18 +29,11 @@ def slice_range(part: FileSlice, token: Token) -> Range | None:
         raise TableError(f"{os.path.basename(part['path'])} cannot be read ({error})") from error
 
 
-def _partition_range(raw: str | None, kind: str) -> Range | None:
-    if raw is None or kind == "string":
-        return None
-    value = int(raw) if kind == "int64" else (date.fromisoformat(raw) - date(1970, 1, 1)).days
-    return ("int" if kind == "int64" else "date"), value, value
-
-
 def _stored_range(file: pq.ParquetFile, part: FileSlice, token: Token) -> Range | None:
     leaf = 0
     found = None
     for stored, kind, leaves in flatten_fields(file.schema_arrow):
-        if token in (stored, tuple(name.casefold() for name in stored) if part["fold"] else stored):
+        if token in (stored, folded(stored, part["fold"])):
             found = leaf, kind
         leaf += leaves
     if found is None or not (is_.is_integer(found[1]) or is_.is_date32(found[1])):

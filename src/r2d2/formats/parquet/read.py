@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.parquet.arrow_types import flatten_fields, type_name
+from r2d2.formats.arrow_types import flatten_fields, type_name
+from r2d2.formats.contract import FileSlice
+from r2d2.formats.files import folded, partition_columns, slice_of
+from r2d2.formats.parquet import NAME
 from r2d2.formats.parquet.int96 import exact_moments, int96_columns
 from r2d2.formats.parquet.old_calendar import refuse_old_values
 from r2d2.formats.parquet.page_guard import can_be_believed
@@ -32,33 +33,22 @@ SLICE_BYTES = 32 << 20
 SLICE_ROWS = 1 << 20
 SMALL_BYTES = 256 << 10  # below this, pyarrow is done before Polars has begun
 
-FileSlice = Mapping[str, Any]
-"""A part of one file as plain JSON: path, which file that is, first row, rows, bytes, the folder's partition values."""
-
 
 def slices(
     files: Iterable[DataFile], partition_types: Mapping[str, str], *, fold_case: bool = False
 ) -> Iterator[FileSlice]:
     """The files in parts of about SLICE_BYTES and SLICE_ROWS at most; never less than a row group."""
     for file in files:
-        partition = [[key, raw, partition_types[key]] for key, raw in file.partition]
         for first, rows, size in _runs(file.parts):
-            yield {
-                "path": file.path,
-                "file": list(file.version),
-                "first": first,
-                "rows": rows,
-                "bytes": size,
-                "partition": partition,
-                "fold": fold_case,
-                "small": size < SMALL_BYTES,
-            }
+            part = slice_of(file, partition_types, fold_case, format=NAME, first=first, rows=rows, size=size)
+            yield {**part, "small": size < SMALL_BYTES}
 
 
-def _runs(row_groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+def _runs(row_groups: Iterable[tuple[int | None, int]]) -> Iterator[tuple[int, int, int]]:
     """Neighbouring row groups together: first row, rows, bytes."""
     first = rows = size = 0
     for group_rows, group_bytes in row_groups:
+        assert group_rows is not None  # every footer states it
         if rows and (rows + group_rows > SLICE_ROWS or size + group_bytes > SLICE_BYTES):
             yield first, rows, size
             first, rows, size = first + rows, 0, 0
@@ -70,9 +60,9 @@ def _runs(row_groups: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int
 def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.ChunkedArray]:
     """The columns of one slice; one that its file lacks is NULL, as the table's schema says (HAZARDS 9)."""
     wanted = set(tokens)
-    columns = _partition_columns(part, wanted)
-    columns |= _stored_columns(part, wanted - columns.keys())
     rows = part["rows"]
+    columns = partition_columns(part, wanted, rows=rows)
+    columns |= _stored_columns(part, wanted - columns.keys())
     for token in wanted - columns.keys():
         columns[token] = pa.chunked_array([pa.nulls(rows)])
     for token, column in columns.items():
@@ -81,38 +71,12 @@ def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.Chunk
     return columns
 
 
-def try_to_read(part: FileSlice) -> str:
-    """Read all columns of the slice's file, for its effect on whoever does."""
-    try:
-        with pq.ParquetFile(part["path"]) as file:
-            tokens = [token for token, _, _ in flatten_fields(file.schema_arrow)]
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
-    read_slice(part, [_folded(token, part["fold"]) for token in tokens])
-    return ""
-
-
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _partition_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.ChunkedArray]:
-    columns: dict[Token, pa.ChunkedArray] = {}
-    for key, raw, kind in part["partition"]:
-        token = _folded((key,), part["fold"])
-        if token in wanted:
-            columns[token] = pa.chunked_array([pa.repeat(_partition_scalar(raw, kind), part["rows"])])
-    return columns
-
-
-def _partition_scalar(raw: str | None, kind: str) -> pa.Scalar:
-    read: dict[str, Callable[[str], Any]] = {"int64": int, "date": date.fromisoformat, "string": str}
-    types = {"int64": pa.int64(), "date": pa.date32(), "string": pa.string()}
-    return pa.scalar(None if raw is None else read[kind](raw), types[kind])
-
-
 def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.ChunkedArray]:
-    """What stands in the file itself."""
+    """The wanted columns that are stored in the file itself."""
     if not wanted:
         return {}
     try:
@@ -126,7 +90,7 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
             refuse_old_values(file, columns)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
-    return {_folded(token, part["fold"]): c for token, c in columns.items() if _folded(token, part["fold"]) in wanted}
+    return {folded(token, part["fold"]): c for token, c in columns.items() if folded(token, part["fold"]) in wanted}
 
 
 def _exact_moments(
@@ -156,7 +120,7 @@ def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[
         leaves[token[0]].append((token, kind, int96))
         number += count
     chosen = {
-        name: None for name, columns in leaves.items() if any(_folded(token, fold) in wanted for token, _, _ in columns)
+        name: None for name, columns in leaves.items() if any(folded(token, fold) in wanted for token, _, _ in columns)
     }
     fast = {
         name
@@ -165,10 +129,6 @@ def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[
         and not is_.is_struct(file.schema_arrow.field(name).type)
     }
     return chosen, fast
-
-
-def _folded(token: Token, fold: bool) -> Token:
-    return tuple(part.casefold() for part in token) if fold else token
 
 
 def _polars_reads(kind: pa.DataType) -> bool:
@@ -220,7 +180,7 @@ def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -
         return {}
     groups = _row_groups(file, part)
     table = file.reader.read_row_groups(groups, column_indices=_leaf_numbers(file, names), use_threads=False)
-    table.validate(full=True)  # text that is none, which Polars refuses too
+    table.validate(full=True)  # refuses bytes that are no text, as Polars does
     return {name: table.column(name) for name in names}
 
 
