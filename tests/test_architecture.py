@@ -116,6 +116,11 @@ def test_there_is_no_loose_module_beside_the_packages() -> None:
     assert {path.stem for path in (SOURCE / "engine").glob("*.py")} == {"__init__"}
 
 
+@pytest.mark.parametrize("step", sorted(path.stem for path in (SOURCE / "steps").glob("[a-z]*.py")))
+def test_each_step_has_a_test_file_of_its_name(step: str) -> None:
+    assert (Path(__file__).parent / "steps" / f"test_{step}.py").is_file()
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_catch_all_module_and_nothing_that_runs_what_it_reads(path: Path) -> None:
     assert path.stem not in ("utils", "util", "misc", "helpers", "common")

@@ -15,9 +15,10 @@ from r2d2.app.workspace import Workspace, lake_root, refuse_gone
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.errors import UserError
 from r2d2.flows.plan import Planning, PlanTools
+from r2d2.flows.step import step_named
 from r2d2.model.proposal import CurvePoint
 from r2d2.model.scan import Scan
-from r2d2.pipeline import plan
+from r2d2.pipeline import PLAN, plan
 from r2d2.safety.locked_lake import posix_files
 from r2d2.safety.plan import write_plan
 from r2d2.safety.preflight import refuse_lake_above
@@ -48,7 +49,7 @@ def curve(workspace: Workspace) -> list[CurvePoint]:
     """The savings of the best plan, month by month."""
     scan, settings = workspace.scan_of_present(), workspace.settings
     read_assumptions(scan, replace(settings, access="", access_names=""))  # errors before Spark starts
-    workspace.stages("looking for recipes", 0, 0)
+    workspace.stages(step_named(PLAN, "infer_recipes").doing, 0, 0)
     book = recipes_for(workspace, scan)
     return savings_curve(scan, book.recipes, settings, given=book.given)
 

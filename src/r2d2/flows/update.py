@@ -25,7 +25,7 @@ from r2d2.steps.edges.arrays import NO_EDGES
 from r2d2.steps.find_changes import Change, Changes, touched_tables, unchanged_tables
 from r2d2.steps.mark_deleted import keep_deleted
 from r2d2.steps.prune_by_minmax import prune_by_minmax
-from r2d2.steps.settle_tables import still_apart
+from r2d2.steps.settle_tables import once_alone, still_apart
 from r2d2.steps.update_graph import Kept
 
 
@@ -124,22 +124,10 @@ def discover(known: Updating, tools: Tools, settings: Settings, progress: Progre
 def list_again(old: Scan, settings: Settings, tools: Tools, progress: Progress) -> Discovery:
     """List the lake as a scan does, and again where unchanged files prove that a folder is no table."""
     found = tools.discover(old.roots, settings, progress)
-    files = _once_alone(old, found.tables)
+    files = once_alone(old.tables, found.tables)
     same = {} if settings.ignore_case else unchanged_tables(old, files)  # profiles fold the names of columns
     proven = still_apart(files, {name: old.profiles[number] for name, number in same.items()})
     return tools.discover(old.roots, settings, progress, apart=proven) if proven else found
-
-
-def _once_alone(old: Scan, tables: Sequence[Table]) -> list[Table]:
-    """Files that were tables of their own and now lie in folders that only their names make tables; as such."""
-    alone = {table.location: table for table in old.tables if table.is_file}
-    return [
-        replace(alone[file.path], files=(file,))
-        for table in tables
-        if table.by_names
-        for file in table.files
-        if file.path in alone
-    ]
 
 
 def profile(known: Updating, tools: Tools, settings: Settings, progress: Progress) -> Updating:

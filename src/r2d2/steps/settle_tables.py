@@ -62,6 +62,18 @@ def still_apart(files: Iterable[Table], known: Mapping[str, TableProfile]) -> se
     return {folder for folder, several in schemas.items() if not fit_one_table(several)}
 
 
+def once_alone(old: Sequence[Table], tables: Sequence[Table]) -> list[Table]:
+    """Files that were tables of their own and now lie in folders that only their names make tables; as such."""
+    alone = {table.location: table for table in old if table.is_file}
+    return [
+        replace(alone[file.path], files=(file,))
+        for table in tables
+        if table.by_names
+        for file in table.files
+        if file.path in alone
+    ]
+
+
 def fit_one_table(schemas: Sequence[Schema]) -> bool:
     """Whether files with these schemas can be one table, if nothing but their names says that they are."""
     kinds: dict[Token, str] = {}
