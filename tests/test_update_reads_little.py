@@ -14,11 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from r2d2.app.update import as_scanned
-from r2d2.errors import UserError
 from r2d2.flows.update import Update
 from r2d2.model.scan import Scan
-from r2d2.model.scan_settings import ScanSettings
 from r2d2.model.table import Absent, DataFile
 from r2d2.pipeline import silent, update
 from r2d2.report.edges import EdgeRow, standing_edges
@@ -306,14 +303,3 @@ def test_a_deleted_table_that_was_in_doubt_or_known_by_samples_only_is_forgotten
     lake.scan = replace(Reader().scan(str(lake.folder), unverified), run="first")
     done = update(lake.scan, settings=unverified, tools=Reader().tools, progress=silent, rebuildable=FEW)
     assert not done.scan.absent
-
-
-def test_update_takes_the_settings_of_the_scan() -> None:
-    old = Scan((), settings=ScanSettings(exclude=("tmp/*",), rows=7))
-    assert as_scanned(Settings(keep_runs=5), old) == Settings(exclude=("tmp/*",), rows=7, keep_runs=5)
-
-
-def test_other_settings_than_the_scans_are_refused() -> None:
-    old = Scan(())
-    with pytest.raises(UserError, match="bag is True and was False"):
-        as_scanned(Settings(bag=True), old)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from r2d2.app.doctor import doctor_lake
 from r2d2.app.restore import restore_tables
-from r2d2.app.status import lake_status, table_states
+from r2d2.app.status import table_states
 from r2d2.app.workspace import Workspace
 from r2d2.errors import UserError
 from r2d2.safety.errors import Refused
@@ -49,15 +48,3 @@ def test_where_nothing_was_deleted_there_is_nothing_to_restore(small: SmallLake)
     with pytest.raises(UserError, match="nothing was ever deleted"):
         restore_tables(Workspace(small.settings), None)
     assert not (small.path / SAFETY).exists()
-
-
-# ---- status and doctor -----------------------------------------------------------------------------------------------
-
-
-def test_the_doctor_finds_a_parent_that_changed_and_the_status_counts_it(deleted: SmallLake) -> None:
-    recovered, found = doctor_lake(Workspace(deleted.settings), deep=True)
-    assert recovered == () and not [one for one in found if one.severity == "bad"]
-    deleted.write("all.parquet", range(19))
-    _, found = doctor_lake(Workspace(deleted.settings), deep=False)
-    assert [one.table for one in found if one.severity == "bad"] == ["part.parquet"]
-    assert lake_status(Workspace(deleted.settings), now=0.0).wrong == 1
