@@ -116,9 +116,11 @@ def test_there_is_no_loose_module_beside_the_packages() -> None:
     assert {path.stem for path in (SOURCE / "engine").glob("*.py")} == {"__init__"}
 
 
-@pytest.mark.parametrize("step", sorted(path.stem for path in (SOURCE / "steps").glob("[a-z]*.py")))
-def test_each_step_has_a_test_file_of_its_name(step: str) -> None:
-    assert (Path(__file__).parent / "steps" / f"test_{step}.py").is_file()
+def test_each_file_of_steps_has_a_test_file_of_its_name() -> None:
+    steps, tests = SOURCE / "steps", Path(__file__).parent / "steps"
+    files = {str(path.relative_to(steps)) for path in steps.rglob("*.py") if path.stem != "__init__"}
+    tested = {str(path.relative_to(tests).with_name(path.name[len("test_") :])) for path in tests.rglob("test_*.py")}
+    assert tested == files
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

@@ -109,7 +109,7 @@ def test_a_wrong_setting_is_told_before_anything_starts(tmp_path: Path) -> None:
         r2d2.scan(tmp_path, folder_tabel="x")
 
 
-# ---- nothing is read twice -------------------------------------------------------------------------------------------
+# ---- a scan reads all metadata again -----------------------------------------------------------------------------------
 
 
 class Started(Exception):
@@ -159,24 +159,43 @@ def add_table(lake: Path) -> None:
     write(lake / "d" / "part-0.parquet", d=[9])
 
 
-def leave_alone(lake: Path) -> None:
-    pass
-
-
-@pytest.mark.parametrize("change", [leave_alone, touch, rewrite, add_file, add_table])
-def test_a_scan_reads_every_footer_whatever_is_known_of_the_lake(quiet_lake: Path, no_spark: None, change: Any) -> None:
-    change(quiet_lake / "lake")
+def test_a_scan_reads_every_footer_even_of_a_lake_that_is_known_and_has_not_changed(
+    quiet_lake: Path, no_spark: None
+) -> None:
     with pytest.raises(Started):
         r2d2.scan(quiet_lake / "lake", state=quiet_lake / "state")
     assert r2d2.open_state(quiet_lake / "state").tables == ("a", "b", "c")  # what was known is still there
 
 
-@pytest.mark.parametrize("setting", [{"ignore_case": True}, {"partition_types": "string"}])
-def test_another_reading_of_the_same_files_is_read_again(
-    quiet_lake: Path, no_spark: None, setting: dict[str, Any]
+def add_folder(lake: Path) -> None:
+    write(lake / "b" / "Year=1" / "part-0.parquet", b=[9])
+    (lake / "b" / "part-0.parquet").unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "setting"),
+    [
+        (touch, {}),
+        (rewrite, {}),
+        (add_file, {}),
+        (add_table, {}),
+        (add_folder, {}),
+        (add_folder, {"ignore_case": True}),
+        (add_folder, {"partition_types": "string"}),
+    ],
+)
+def test_what_was_known_of_a_lake_changes_nothing_that_a_scan_says(
+    quiet_lake: Path, spark: Any, change: Any, setting: dict[str, Any]
 ) -> None:
-    with pytest.raises(Started):
-        r2d2.scan(quiet_lake / "lake", state=quiet_lake / "state", **setting)
+    change(quiet_lake / "lake")
+    after = r2d2.scan(quiet_lake / "lake", spark=spark, state=quiet_lake / "state", **setting).scan
+    fresh = r2d2.scan(quiet_lake / "lake", spark=spark, state=quiet_lake / "empty", **setting).scan
+    assert (after.tables, after.profiles, after.problems) == (fresh.tables, fresh.profiles, fresh.problems)
+    assert r2d2.open_state(quiet_lake / "state").scan.profiles == after.profiles
+    if change is add_folder:
+        types = {column.token: column.type_name for column in after.profiles[1].schema.columns}
+        folder = "year" if "ignore_case" in setting else "Year"
+        assert types[(folder,)] == ("string" if "partition_types" in setting else "int64")
 
 
 def test_what_is_read_again_is_right_and_only_that_changes(quiet_lake: Path, spark: Any) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,3 +139,32 @@ def test_an_integer_column_is_held_by_a_decimal_one_but_not_by_text() -> None:
 def test_a_mismatch_names_the_missing_columns() -> None:
     reason = schema_mismatch(parent=table("p", "a"), child=table("c", "a", "b.c", "d"))
     assert reason == "the parent has no column `b.c`, d"
+
+
+FIGURE_3 = json.loads((Path(__file__).parents[1] / "lakes" / "figure_3" / "case.json").read_text())
+
+
+def test_the_clusters_of_figure_3_fill_step_by_step() -> None:
+    """Steps 1 to 5 of section 4.1, one schema after the other."""
+    clusters: dict[str, list[str]] = {}
+    schemas = {name: set(columns) for name, columns in FIGURE_3["schemas"].items()}
+    for name in sorted(schemas, key=lambda name: (-len(schemas[name]), name)):
+        centers = [center for center in clusters if schemas[name] <= schemas[center]]
+        for center in centers:
+            clusters[center].append(name)
+        if not centers:
+            clusters[name] = [name]
+        assert clusters == FIGURE_3["clusters_after"][name]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_figure_3_gives_the_edges_within_its_clusters(backwards: bool) -> None:
+    """Step 6: the order in which tables come changes nothing."""
+    names = sorted(FIGURE_3["schemas"], reverse=backwards)
+    graph = build_schema_graph([table(name, *FIGURE_3["schemas"][name]) for name in names])
+    assert sorted([names[p], names[c]] for p, c in spread(graph)) == FIGURE_3["edges"]
+    clusters = FIGURE_3["clusters_after"]["S6"].values()
+    assert graph.operations.centers == len(clusters)
+    pairs = sum(math.comb(len(members), 2) for members in clusters)
+    assert graph.operations.clusters == round(6 * math.log2(6)) + 3 * (6 - 3) + pairs
+    assert all(any({parent, child} <= set(members) for members in clusters) for parent, child in FIGURE_3["edges"])

@@ -1,20 +1,26 @@
-"""An answer stays as long as what happened to its two tables leaves it true."""
+"""Answers are kept only where they are still true, and every pair has one answer in the end."""
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from r2d2.model.containment import Missing
-from r2d2.model.graph import Check, ContainmentGraph, Edges
+from r2d2.model.graph import Check, ContainmentGraph, Edges, SchemaGraph
+from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.scan import Scan
+from r2d2.model.schema import Column, Schema
+from r2d2.model.table import Table
+from r2d2.steps import verify_containment as verify_module
 from r2d2.steps.build_schema_graph import build_schema_graph
-from r2d2.steps.find_changes import Change, Changes, TableChange
+from r2d2.steps.find_changes import Change, Changes
 from r2d2.steps.update_graph import (
     Kept,
-    columns_kept_of,
     known_edges,
     pairs_with,
     proven_edges,
@@ -22,125 +28,188 @@ from r2d2.steps.update_graph import (
     still_candidates,
     to_be_asked,
     update_graph,
-    with_edges,
     without_tables,
 )
-from tests.support.priced_lakes import lake
+from r2d2.steps.verify_containment import verify_containment
+from tests.steps.test_verify_containment import Bags
 
-A, B, C = range(3)
-EVERY = [(A, B), (A, C), (B, C)]
-OLD = replace(lake({"a": 3.0, "b": 2.0, "c": 1.0}, [("a", "b"), ("a", "c"), ("b", "c")]), run="first")
-
-
-def changes(**kinds: Change) -> Changes:
-    by_name = {"a": Change.SAME, "b": Change.SAME, "c": Change.SAME} | kinds
-    changed = tuple(TableChange(name, kind, "so") for name, kind in kinds.items())
-    return Changes(tuple(by_name.values()), (A, B, C), changed)
+Pair = tuple[int, int]
+LETTERS = st.text("abc", max_size=4).map(Counter)
 
 
-def kept(scan: Scan = OLD, **kinds: Change) -> Kept:
-    return update_graph(scan, profiles=scan.profiles, changes=changes(**kinds))
+@pytest.fixture(autouse=True)
+def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables here are tiny; treat them as if comparing two were work, so that edges follow from others."""
+    monkeypatch.setattr(verify_module, "SMALL_ROWS", 0)
 
 
-def pairs(edges: Edges) -> list[tuple[int, int]]:
-    return list(edges.pairs())
+def scan_of(content: Bags) -> Scan:
+    """The scan of some bags, every pair compared."""
+    count = len(content.bags)
+    pairs = [(p, c) for p in range(count) for c in range(count) if p != c]
+    graph = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content)
+    tables = tuple(Table(f"t{n}", "parquet", f"/lake/t{n}", ()) for n in range(count))
+    return Scan(("/lake",), tables=tables, profiles=tuple(content.profiles()), graph=graph, run="first")
 
 
-def candidates(*wanted: tuple[int, int]) -> ContainmentGraph:
-    ordered = sorted(wanted)
-    edges = Edges.of(array("I", [p for p, _ in ordered]), array("I", [c for _, c in ordered]))
-    return ContainmentGraph(("a", "b", "c"), edges, "prune_by_minmax")
+@st.composite
+def updates(draw: st.DrawFn) -> tuple[list[Counter[str]], list[Counter[str]], Changes]:
+    """Bags before and after, and what is proven of each: some say less of a change than is true."""
+    before = draw(st.lists(LETTERS, min_size=2, max_size=6))
+    after, kinds, numbers = [], [], []
+    for number in draw(st.permutations(range(len(before)))):
+        kind = draw(st.sampled_from([*Change][:-1]))
+        bag, more = before[number], draw(LETTERS)
+        if kind is Change.DELETED:
+            continue
+        if kind in (Change.NEW, Change.REPLACED):
+            bag = more
+        elif kind is Change.GROWN:
+            bag = bag + more
+        elif kind is Change.SHRUNK:
+            bag = bag - more
+        after.append(bag)
+        kinds.append(kind)
+        numbers.append(-1 if kind is Change.NEW else number)
+    return before, after, Changes(tuple(kinds), tuple(numbers), ())
+
+
+def rows(edges: Edges) -> list[tuple[Pair, Missing, int, int]]:
+    return list(zip(edges.pairs(), edges.missing(), edges.check, edges.via, strict=True))
+
+
+@settings(max_examples=400)
+@given(updates())
+def test_every_answer_that_is_kept_is_true_today(
+    update: tuple[list[Counter[str]], list[Counter[str]], Changes],
+) -> None:
+    before, after, changes = update
+    content = Bags(after)
+    kept = update_graph(scan_of(Bags(before)), profiles=content.profiles(), changes=changes)
+    for edges, stands in ((kept.standing, True), (kept.ruled_out, False)):
+        assert list(edges.pairs()) == sorted(edges.pairs())
+        for pair, missing, check, via in rows(edges):
+            assert missing == content.missing(*pair)
+            assert (missing.rows == 0) == stands
+            if check == Check.EQUAL:
+                assert content.bags[pair[0]] == content.bags[pair[1]]
+            if check == Check.IMPLIED:
+                assert content.missing(pair[0], via).rows == content.missing(via, pair[1]).rows == 0
+    for pair in kept.unfounded.pairs():
+        assert content.missing(*pair).rows == 0
+    assert not len(kept.resampled), "nothing was sampled"
+
+
+@settings(max_examples=400)
+@given(updates())
+def test_kept_and_new_answers_together_are_those_of_a_new_scan(
+    update: tuple[list[Counter[str]], list[Counter[str]], Changes],
+) -> None:
+    before, after, changes = update
+    content = Bags(after)
+    kept = update_graph(scan_of(Bags(before)), profiles=content.profiles(), changes=changes)
+    every = content.graph([(p, c) for p in range(len(after)) for c in range(len(after)) if p != c])
+    asked = to_be_asked(every, kept)
+    unfounded = ContainmentGraph(asked.tables, asked.standing.concat(kept.unfounded), asked.step)
+    answered = verify_containment(
+        unfounded, profiles=content.profiles(), content=content, known=known_edges(kept, unfounded)
+    )
+    graph, since, runs = put_together(kept, answered)
+    new = scan_of(content).graph
+    assert new is not None
+    for mine, fresh in ((graph.standing, new.standing), (graph.ruled_out, new.ruled_out)):
+        assert [(pair, missing) for pair, missing, _, _ in rows(mine)] == [(p, m) for p, m, _, _ in rows(fresh)]
+    old = set(kept.standing.pairs())
+    for place, pair in enumerate(graph.standing.pairs()):
+        assert (since[place] < len(runs)) == (pair in old)
+    assert set(runs) <= {"first"}
 
 
 @pytest.mark.parametrize(
-    ("kinds", "stand"),
+    ("parent", "child", "stands"),
     [
-        ({}, EVERY),
-        ({"a": Change.RENAMED}, EVERY),
-        ({"a": Change.GROWN}, EVERY),  # a parent that has grown holds what it held
-        ({"c": Change.SHRUNK}, EVERY),  # a child that has shrunk is held
-        ({"a": Change.SHRUNK}, [(B, C)]),
-        ({"c": Change.GROWN}, [(A, B)]),
-        ({"b": Change.GROWN}, [(A, C), (B, C)]),
-        ({"b": Change.SHRUNK}, [(A, B), (A, C)]),
-        ({"b": Change.REPLACED}, [(A, C)]),
+        (Change.SAME, Change.SAME, True),
+        (Change.RENAMED, Change.SAME, True),
+        (Change.GROWN, Change.SAME, True),
+        (Change.GROWN, Change.SHRUNK, True),
+        (Change.SHRUNK, Change.SAME, False),
+        (Change.SAME, Change.GROWN, False),
+        (Change.REPLACED, Change.SAME, False),
+        (Change.SAME, Change.REPLACED, False),
     ],
 )
-def test_an_edge_stands_where_the_changes_leave_it_true(kinds: dict[str, Change], stand: list[tuple[int, int]]) -> None:
-    assert pairs(kept(**kinds).standing) == stand
+def test_an_edge_stands_if_the_parent_only_grew_and_the_child_only_shrank(
+    parent: Change, child: Change, stands: bool
+) -> None:
+    content = Bags([Counter("ab"), Counter("a")])
+    kept = update_graph(scan_of(content), profiles=content.profiles(), changes=Changes((parent, child), (0, 1), ()))
+    assert ((0, 1) in set(kept.standing.pairs())) is stands
 
 
-def ruled_out(scan: Scan, pair: tuple[int, int]) -> Scan:
-    """The scan with a pair that every row was compared for, and that lacks a row."""
-    assert scan.graph is not None
-    edges = Edges(*(array(k, [v]) for k, v in zip("IIBqqI", (*pair, Check.COMPARED, 1, 1, pair[1]), strict=True)))
-    return replace(scan, graph=replace(scan.graph, ruled_out=edges))
+def test_two_equal_tables_of_which_one_grew_are_no_longer_called_equal() -> None:
+    content = Bags([Counter("ab"), Counter("ab")])
+    changes = Changes((Change.GROWN, Change.SAME), (0, 1), ())
+    kept = update_graph(scan_of(content), profiles=content.profiles(), changes=changes)
+    assert [(pair, check) for pair, _, check, _ in rows(kept.standing)] == [((0, 1), Check.COMPARED)]
 
 
-def test_a_pair_that_was_ruled_out_stays_so_only_if_neither_table_changed() -> None:
-    scan = ruled_out(OLD, (C, A))
-    assert pairs(kept(scan, b=Change.REPLACED).ruled_out) == [(C, A)]
-    for kind in (Change.GROWN, Change.SHRUNK, Change.REPLACED):
-        assert pairs(kept(scan, c=kind).ruled_out) == []
+def sampled(standing: Sequence[Pair], ruled_out: Sequence[Pair], content: Bags) -> Scan:
+    """A scan whose edges were settled by samples."""
+
+    def edges(pairs: Sequence[Pair]) -> Edges:
+        plain = Edges.of(array("I", [p for p, _ in pairs]), array("I", [c for _, c in pairs]))
+        return Edges(plain.parents, plain.children, array("B", [Check.SAMPLED] * len(pairs)), *plain.columns[3:])
+
+    scan = scan_of(content)
+    names = tuple(table.name for table in scan.tables)
+    graph = ContainmentGraph(names, edges(standing), "prune_by_content", {}, edges(ruled_out))
+    return Scan(("/lake",), tables=scan.tables, profiles=scan.profiles, graph=graph, run="first")
 
 
-def test_an_edge_whose_proof_led_through_a_table_that_changed_is_true_and_unfounded() -> None:
-    assert OLD.graph is not None
-    standing = replace(
-        OLD.graph.standing,
-        check=array("B", [Check.COMPARED, Check.IMPLIED, Check.COMPARED]),
-        via=array("I", [B, B, C]),
-    )
-    scan = replace(OLD, graph=replace(OLD.graph, standing=standing))
-    assert pairs(kept(scan).standing) == EVERY
-    lost = kept(scan, b=Change.REPLACED)
-    assert pairs(lost.standing) == [] and pairs(lost.unfounded) == [(A, C)]
-    unasked = update_graph(scan, profiles=scan.profiles, changes=changes(b=Change.REPLACED), unasked=[C])
-    assert pairs(unasked.standing) == [(A, C)], "it cannot be asked, so it stays"
+def test_what_a_sample_said_holds_while_both_tables_are_the_same() -> None:
+    content = Bags([Counter("ab"), Counter("a"), Counter("b")])
+    old = sampled([(0, 1)], [(1, 2)], content)
+    same = Changes((Change.SAME,) * 3, (0, 1, 2), ())
+    kept = update_graph(old, profiles=content.profiles(), changes=same)
+    assert list(kept.standing.pairs()) == [(0, 1)] and list(kept.ruled_out.pairs()) == [(1, 2)]
+    renamed = Changes((Change.SAME, Change.RENAMED, Change.SAME), (0, 1, 2), ())
+    kept = update_graph(old, profiles=content.profiles(), changes=renamed)
+    assert len(kept.standing) == 0 and list(kept.resampled.pairs()) == [(0, 1)]  # another name draws other rows
 
 
-def test_only_pairs_without_an_answer_are_asked() -> None:
-    found = kept(ruled_out(OLD, (C, A)), b=Change.REPLACED)
-    assert pairs(to_be_asked(candidates((A, B), (A, C), (B, C), (C, A), (C, B)), found).standing) == [
-        (A, B),
-        (B, C),
-        (C, B),
-    ]
+def spread(graph: SchemaGraph) -> list[Pair]:
+    families = graph.families
+    return sorted((p, c) for a, b in graph.family_edges() for p in families[a] for c in families[b] if p != c)
 
 
-def test_answers_that_metadata_rule_out_today_go() -> None:
-    found = still_candidates(kept(a=Change.GROWN), candidates((A, B)), [A])
-    assert pairs(found.standing) == [(A, B), (B, C)], "a pair of unchanged tables is not looked at"
-    assert len(found.since) == 2
+@given(st.sets(st.integers(0, 5)))
+def test_pairs_with_some_tables_are_those_that_have_one_of_them(wanted: set[int]) -> None:
+    names = [("a",), ("a",), ("a", "b"), ("a", "b"), ("b",), ("c",)]
+    schemas = [Schema.of(Column((column,), "int64") for column in columns) for columns in names]
+    profiles = [TableProfile(f"t{n}", one, 1, 1, (ColumnStats(),) * len(one)) for n, one in enumerate(schemas)]
+    whole = build_schema_graph(profiles)
+    assert spread(pairs_with(whole, wanted)) == [pair for pair in spread(whole) if wanted & set(pair)]
 
 
-def test_kept_and_new_answers_are_one_graph_with_the_age_of_each_edge() -> None:
-    answered = replace(candidates((A, B)), step="verify_containment")
-    graph, since, runs = put_together(kept(b=Change.REPLACED), answered)
-    assert pairs(graph.standing) == [(A, B), (A, C)] and graph.step == "verify_containment"
-    assert runs == ("first",) and list(since) == [1, 0], "the place after the last run is the run that is being made"
+def graph_of(pairs: Sequence[Pair], tables: int = 4) -> ContainmentGraph:
+    edges = Edges.of(array("I", [p for p, _ in pairs]), array("I", [c for _, c in pairs]))
+    return ContainmentGraph(tuple(f"t{n}" for n in range(tables)), edges, "prune_by_minmax")
 
 
-def test_pairs_with_some_tables_are_all_their_pairs_and_no_other() -> None:
-    graph = build_schema_graph(OLD.profiles, OLD.containment)
-    cut = pairs_with(graph, [B])
-    found = {
-        (one, other)
-        for parent, child in cut.family_edges()
-        for one in cut.families[parent]
-        for other in cut.families[child]
-        if one != other
-    }
-    assert found == {(A, B), (B, A), (B, C), (C, B)} and cut.edge_count == 4
+def test_answers_on_pairs_that_the_metadata_rule_out_today_are_left_out() -> None:
+    old = graph_of([(0, 1), (0, 2), (3, 1)]).standing
+    kept = Kept(old, array("I", [0, 0, 0]), ("first",), old, old, graph_of([]).standing)
+    left = still_candidates(kept, graph_of([(0, 2)]), [0])
+    for edges in (left.standing, left.ruled_out, left.unfounded):
+        assert list(edges.pairs()) == [(0, 2), (3, 1)]  # the last is about tables that did not change
+    assert len(left.since) == 2
 
 
-def test_proven_edges_are_known_where_they_are_asked_for() -> None:
-    assert proven_edges(OLD) == dict.fromkeys(EVERY, Missing(0, 0))
-    assert known_edges(kept(), candidates((A, B))) == {(A, B): Missing(0, 0)}
-    assert pairs(without_tables(with_edges(candidates((A, B)), candidates((B, C)).standing), [C]).standing) == [(A, B)]
+def test_the_edges_of_some_tables_are_left_out() -> None:
+    assert list(without_tables(graph_of([(0, 1), (0, 2), (3, 2)]), [1, 3]).standing.pairs()) == [(0, 2)]
 
 
-def test_columns_of_kept_edges_are_those_of_children_with_rows() -> None:
-    assert columns_kept_of(kept(), A, OLD.profiles) == {("x",)}
-    empty = [replace(profile, rows=0) for profile in OLD.profiles]
-    assert columns_kept_of(kept(), A, empty) == set()
+def test_proven_edges_are_those_whose_rows_were_counted() -> None:
+    content = Bags([Counter("aab"), Counter("ab"), Counter("c")])
+    assert proven_edges(scan_of(content)) == {(0, 1): Missing(0, 0), (1, 0): Missing(0, 1)}
+    assert proven_edges(sampled([(0, 1)], [], content)) == {}

@@ -16,7 +16,6 @@ from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
 from r2d2.steps import verify_containment as verify_module
-from r2d2.steps.edges.chains import Chains, needed_edges, strong_components
 from r2d2.steps.verify_containment import Pair, drop_unreadable, verify_containment
 
 POLICIES = {False: EXACT_SET, True: EXACT_BAG}
@@ -220,44 +219,3 @@ def test_a_set_that_is_no_bag_is_counted_for_itself() -> None:
     content = Bags([Counter("ab"), Counter("aab"), Counter("aa")])  # as sets each holds the next; t0 lacks an a
     result = verify_containment(content.graph([(0, 1), (1, 2), (0, 2)]), profiles=content.profiles(), content=content)
     assert list(result.standing.missing_copies) == [1, 1, 0]
-
-
-PAIRS = st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] != pair[1]))
-
-
-def reachable(edges: set[Pair]) -> set[Pair]:
-    """Warshall's closure."""
-    closed = set(edges)
-    for middle in range(8):
-        closed |= {(a, d) for a, b in closed for c, d in closed if b == c == middle}
-    return closed
-
-
-@settings(max_examples=300)
-@given(PAIRS)
-def test_chains_lead_where_the_closure_says(edges: set[Pair]) -> None:
-    chains, closed = Chains(edges), reachable(edges)
-    for start in range(8):
-        for end in range(8):
-            if start != end:
-                assert chains.lead(start, end) == ((start, end) in closed)
-
-
-@settings(max_examples=300)
-@given(PAIRS, PAIRS)
-def test_the_needed_edges_prove_all_the_others_if_they_hold(asked: set[Pair], proven: set[Pair]) -> None:
-    chosen = needed_edges(asked, proven)
-    assert chosen <= asked
-    assert asked <= reachable(chosen | proven) | {(a, b) for a, b in asked if a == b}
-
-
-@given(PAIRS)
-def test_components_hold_what_leads_to_one_another_and_come_in_order(edges: set[Pair]) -> None:
-    components, closed = strong_components(edges), reachable(edges)
-    number = {table: place for place, tables in enumerate(components) for table in tables}
-    for a in number:
-        for b in number:
-            if a != b:
-                assert (number[a] == number[b]) == ((a, b) in closed and (b, a) in closed)
-    for start, end in edges:
-        assert number[end] <= number[start]
