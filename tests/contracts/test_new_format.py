@@ -23,10 +23,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from r2d2.app.api import explain_pair, infer_recipes, scan_lake, try_recipe, update_lake
-from r2d2.app.finding import find_in_lake
+from r2d2.app.explain import explain_pair
+from r2d2.app.find import find_in_lake
 from r2d2.app.lake_tools import lake_tools
-from r2d2.app.planning import plan_lake
+from r2d2.app.proposal import plan_lake
+from r2d2.app.recipe_jobs import infer_recipes, try_recipe
+from r2d2.app.scan import scan_lake
+from r2d2.app.update import update_lake
+from r2d2.app.workspace import Workspace
 from r2d2.cli.main import cli
 from r2d2.cli.main import run as run_command
 from r2d2.engine.spark.session import LazySession
@@ -99,7 +103,7 @@ def scan(lake: Path, how: str, spark: Any = None) -> Scan:
     """The lake, scanned in this process, in a child process, or by Spark."""
     settings = Settings(state=str(lake.parent / "state"))
     if how == "spark":
-        return scan_lake([str(lake)], settings, spark=spark)
+        return scan_lake(Workspace(settings, spark=spark), [str(lake)])
     if how == "inline":
         return Reader().scan(str(lake), settings)
     tools = lake_tools(LazySession(settings), KEY, at_hand=1000)
@@ -182,11 +186,11 @@ def test_no_recipe_rebuilds_it_or_is_given_for_it(lake: Path) -> None:
     found = scan(lake, "inline")
     settings = saved(found, lake)
     named = [("all.parquet", "few.lines"), ("all.lines", "some.parquet")]
-    assert infer_recipes(found, settings, only=named) == dict.fromkeys(named, NoRecipe(STAYS))
+    assert infer_recipes(Workspace(settings), found, only=named) == dict.fromkeys(named, NoRecipe(STAYS))
     columns = projection(found.profiles[0].schema)
     for parent, child in named:
         with pytest.raises(UserError, match=STAYS):
-            try_recipe(found, Recipe(columns), settings, parent=parent, child=child)
+            try_recipe(Workspace(settings), found, Recipe(columns), parent=parent, child=child)
 
 
 def test_a_missing_row_of_it_can_be_shown(lake: Path) -> None:
@@ -200,11 +204,11 @@ def test_spark_scans_it_updates_it_and_infers_recipes_beside_it(spark: Any, lake
     settings = Settings(state=str(lake.parent / "state"))
     write_lines(ROWS.slice(0, 10), str(lake / "few.lines"))
     (lake / "strange.lines").unlink()
-    updated = update_lake(settings, spark=spark).scan
+    updated = update_lake(Workspace(settings, spark=spark)).scan
     assert updated.graph is not None
     edges = set(updated.graph.edges())
     assert ("all.parquet", "few.lines") in edges and ("some.parquet", "few.lines") not in edges
-    recipes = infer_recipes(updated, settings, spark=spark)
+    recipes = infer_recipes(Workspace(settings, spark=spark), updated)
     assert isinstance(recipes["all.parquet", "some.parquet"], Recipe)
     assert all(
         answer == NoRecipe(STAYS)
@@ -268,7 +272,7 @@ def test_commands_show_it_without_its_rows(lake: Path, capsys: pytest.CaptureFix
 
 def test_a_table_of_it_is_found_in_the_lake(lake: Path) -> None:
     write_lines(ROWS.slice(5, 20), str(lake.parent / "asked.lines"))
-    found = find_in_lake(lake.parent / "asked.lines", saved(scan(lake, "inline"), lake))
+    found = find_in_lake(Workspace(saved(scan(lake, "inline"), lake)), lake.parent / "asked.lines")
     assert found.rows is None and not found.problems
     assert {one.table for one in found.equal} == {"some.parquet"}
     assert {one.table for one in found.contained_in} == {"all.parquet", "all.lines", "parts", "days"}

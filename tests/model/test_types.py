@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r2d2.engine.recipes.arrow_types import arrow_type
-from r2d2.formats.parquet.arrow_types import type_name
+from r2d2.formats.arrow_types import type_name
 from r2d2.model.types import ColumnType, kind_of, parse_type
 
 LEAVES = st.one_of(
