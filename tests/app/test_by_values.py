@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from r2d2.app.by_values import ByValues
-from r2d2.engine.second_reader.questions import Compared, Measured
 from r2d2.errors import TableError
-from r2d2.safety.plan import Content
-from r2d2.safety.ports import Comparison
+from r2d2.model.rebuild import Comparison, Content
 
-MEASURED = Measured(5, 4, "digest")
+MEASURED = Content(5, 4, "digest")
 BROKEN = TableError("cannot read table b: it ends before its footer")
 
 
@@ -18,7 +16,7 @@ class Reader:
     """A second reader that finds the first table the same, and cannot read the second."""
 
     def verify_many(self, asked: Any) -> Any:
-        return [Compared("", MEASURED), BROKEN][: len(asked)]
+        return [Comparison("", MEASURED), BROKEN][: len(asked)]
 
     compare_many = verify_many
 
@@ -29,12 +27,11 @@ class Reader:
         return [MEASURED, BROKEN][: len(tables)]
 
 
-def test_each_answer_is_put_into_the_words_of_safe_deletion() -> None:
+def test_each_answer_is_handed_on() -> None:
     reader, two = ByValues(Reader()), [None, None]  # type: ignore[arg-type]
-    content = Content(5, 4, "digest")
-    assert reader.verify_many(two) == [Comparison("", content), BROKEN]  # type: ignore[arg-type]
-    assert reader.compare_many(two) == [Comparison("", content), BROKEN]  # type: ignore[arg-type]
-    assert reader.measure_many(two) == [content, BROKEN]  # type: ignore[arg-type]
+    assert reader.verify_many(two) == [Comparison("", MEASURED), BROKEN]  # type: ignore[arg-type]
+    assert reader.compare_many(two) == [Comparison("", MEASURED), BROKEN]  # type: ignore[arg-type]
+    assert reader.measure_many(two) == [MEASURED, BROKEN]  # type: ignore[arg-type]
     assert reader.rebuild_many(two) == [("part-0.parquet",), BROKEN]  # type: ignore[arg-type]
 
 
