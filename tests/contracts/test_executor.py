@@ -108,7 +108,7 @@ def write(path: Path, numbers: Sequence[int], group: int = 4) -> TableContent:
     """A table of one file and a slice for each row group."""
     pq.write_table(pa.table({"x": pa.array(numbers, pa.int64())}), path, row_group_size=group)
     parts: list[Any] = [
-        {"path": str(path), "first": first, "rows": min(group, len(numbers) - first), "bytes": 10}
+        {"format": "parquet", "path": str(path), "first": first, "rows": min(group, len(numbers) - first), "bytes": 10}
         | {"partition": [], "fold": False, "small": True}
         for first in range(0, len(numbers), group)
     ]
