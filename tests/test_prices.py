@@ -44,7 +44,7 @@ def test_a_person_s_own_file_counts_to_the_last_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("date", "dat"), "line 5 of .*mine.toml has dat, which is no price"),
+        (("date", "dat"), "line 5 of .*mine.toml has dat, which is not a price"),
         (('currency = "EUR"\n', ""), "lacks currency"),
         (("0.03", "-1"), "line 6 of .*mine.toml: storage_per_gib_month must be .* not -1"),
         (("0.03", "true"), "storage_per_gib_month"),

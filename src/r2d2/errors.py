@@ -1,14 +1,14 @@
-"""What can go wrong that a person can do something about.
+"""Errors that a person can do something about.
 
-Each error is one sentence and, where there is one, a way out. The CLI catches `R2D2Error` at one place and
-exits with its `exit_code`; anything else is a bug and keeps its traceback.
+Each is one sentence and, if possible, a hint. The CLI catches `R2D2Error` in one place and exits with its `exit_code`;
+any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
 
 class R2D2Error(Exception):
-    """Something failed; `hint` says what would help."""
+    """Base of all errors shown to users; `hint` names a way out."""
 
     exit_code = 1
 
@@ -22,13 +22,13 @@ class R2D2Error(Exception):
 
 
 class UserError(R2D2Error):
-    """What was asked cannot be done as asked; the user can put it right."""
+    """The request cannot be carried out as given; the user can correct it."""
 
     exit_code = 2
 
 
 class EngineEnded(UserError):
-    """Spark has ended while it was needed: no table is to blame, and the next one would fare no better."""
+    """Spark ended while it was needed. No table is at fault, and every further one would fail as well."""
 
 
 class TableError(R2D2Error):

@@ -253,7 +253,7 @@ def test_a_java_that_does_not_fit_is_named(lake: Path, tmp_path: Path, temporary
     assert f"{old} is Java 11" in one_sentence(done.stderr)
     env["JAVA_HOME"] = str(tmp_path / "nowhere")
     done = scan_with(lake, tmp_path / "state", env=env)
-    assert f"{tmp_path / 'nowhere/bin/java'} is not there" in one_sentence(done.stderr)
+    assert f"{tmp_path / 'nowhere/bin/java'} does not exist" in one_sentence(done.stderr)
     nothing_left(temporary, tmp_path / "state")
 
 

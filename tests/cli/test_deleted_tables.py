@@ -106,7 +106,7 @@ def test_a_deleted_table_is_shown_with_its_edges_until_it_is_restored(r2d2: Comm
     old(deleted.path)
     gained = told(r2d2("update", *state, "--json"))["gained"]
     assert gained == [{"parent": "big", "child": "new.parquet"}]
-    assert "not there to be compared" in r2d2("explain", *state, "one.parquet", "new.parquet").out
+    assert "its rows could not be compared" in r2d2("explain", *state, "one.parquet", "new.parquet").out
     assert_a_scan_says_the_same(deleted, spark)
 
     assert r2d2("restore", *state, "--all").code == 0
@@ -163,7 +163,7 @@ def test_an_update_that_endangers_a_deleted_table_is_loud_and_what_is_shown_says
     done = r2d2("update", *state, "--json")
     answer = json.loads(done.out)
     assert done.code == 1 and {one["table"] for one in answer["endangered"]} == GONE
-    assert all("its parent is not what it was" in one["wrong"] for one in answer["deleted"])
+    assert all("its parent has changed" in one["wrong"] for one in answer["deleted"])
     assert {(one["parent"], one["child"]) for one in answer["lost"]} == {("big", name) for name in GONE}
     found = edges(r2d2, deleted)
     assert found.keys() == {("one.parquet", "two.parquet")}

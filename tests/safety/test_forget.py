@@ -61,7 +61,7 @@ def test_a_lost_table_is_given_up_and_nobody_is_warned_again(half_purged: bool) 
     assert {one.table: (one.state, one.place) for one in status(world.files).tables}[TABLE] == ("forgotten", "nowhere")
     with pytest.raises(Refused, match="its parent 'big' has changed"):
         world.restore(tables=[TABLE])
-    with pytest.raises(Refused, match="no deleted table"):
+    with pytest.raises(Refused, match="not a deleted table"):
         give_up(world)
     assert [one.table for one in world.restore() if one.is_restored] == ["b/copy"]  # the other is as it was
 
@@ -112,7 +112,7 @@ def test_what_can_be_had_is_not_given_up() -> None:
     assert bad(world) == [TABLE]  # all or none
     with pytest.raises(Refused, match="nobody"):
         give_up(world, approved_by=" ")
-    with pytest.raises(Refused, match="no deleted table"):
+    with pytest.raises(Refused, match="not a deleted table"):
         give_up(world, "untouched")
 
 

@@ -1,6 +1,6 @@
 """Each guard earns its place: with it the harm does not happen, without it it does.
 
-A scenario returns whether the harm happened. docs/operations.md lists every guard with its hazard and its test.
+A scenario returns whether the harm happened. docs/safety.md lists every guard with its hazard and its test.
 """
 
 from __future__ import annotations
@@ -644,7 +644,7 @@ def test_every_guard_in_the_code_is_here() -> None:
 
 
 def test_every_guard_is_in_the_docs_with_its_test() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "safety.md").read_text()
     page = page.partition("## Guards of safe deletion")[2].partition("### Guards of reading")[0]
     listed = dict(re.findall(r"^\| `(refuse_\w+)` \|.*\| `(\w+)` \|$", page, flags=re.MULTILINE))
     assert listed == {guard: scenario.__name__ for guard, scenario in GUARDS.items()}

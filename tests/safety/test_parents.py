@@ -142,7 +142,7 @@ def test_neither_may_go_with_it_nor_be_gone(order: tuple[str, ...]) -> None:
         of_parent = plan_of(world, parent, ("big",)).entries
         with pytest.raises(Refused, match="is rebuilt from"):
             world.apply(plan=seal(replace(both, entries=(*both.entries, *of_parent))))
-    with pytest.raises(Refused, match="not two tables"):
+    with pytest.raises(Refused, match="not two separate tables"):
         refuse_same_table(replace(both.entries[0], parents=(both.entries[0].parents[0], both.entries[0].child)))
     world.files.put("gone/part-0.rows", encode_lines(SCHEMA, OTHER))
     later = plan_of(world, UNION, ("untouched", "gone"), "later")

@@ -119,7 +119,7 @@ def test_a_recipe_that_makes_other_rows_is_rolled_back() -> None:
     recipe = {"columns": ["id", "name", "n"], "modulus": 3, "rest": 1}
     entry = replace(world.plan.entries[0], recipe=recipe, recipe_sha256=recipe_digest(recipe))
     (applied,) = world.apply(plan=seal(replace(world.plan, entries=(entry,))))
-    assert not applied.is_deleted and "not what its recipe makes" in applied.because
+    assert not applied.is_deleted and "differs from what its recipe rebuilds" in applied.because
     assert world.rows_at("a/small") == world.original["a/small"]
 
 
@@ -293,7 +293,7 @@ def test_what_was_sealed_and_cannot_be_is_refused_all_the_same() -> None:
 
 
 def test_a_list_is_a_list() -> None:
-    with pytest.raises(codec.Malformed, match="is no list"):
+    with pytest.raises(codec.Malformed, match="is not a list"):
         codec.decode(type(memory_world().plan), {**codec.encode(memory_world().plan), "entries": {}})
 
 

@@ -227,9 +227,9 @@ def test_no_path_leads_upwards(files: PosixFiles, path: str) -> None:
 
 def test_a_pipe_is_no_file_and_blocks_nobody(files: PosixFiles) -> None:
     os.mkfifo(os.path.join(files.root, "t", "pipe"))
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         list(files.chunks("t/pipe"))
-    with pytest.raises(Refused, match="no regular file"):
+    with pytest.raises(Refused, match="not a regular file"):
         see_table(files, "t", "t")
 
 
@@ -256,20 +256,20 @@ def test_a_safety_folder_that_is_a_link_or_a_file_is_refused(fast_folder: Path) 
     for number, make in enumerate((lambda path: os.symlink(fast_folder, path), lambda path: Path(path).write_text(""))):
         world = posix_world(fast_folder / str(number) / "lake")
         make(os.path.join(world.files.root, SAFETY))
-        with pytest.raises(Refused, match="is no folder"):
+        with pytest.raises(Refused, match="is not a folder"):
             world.apply()
     world = posix_world(fast_folder / "quarantine" / "lake")
     world.recover()
     os.rmdir(os.path.join(world.files.root, QUARANTINE))
     os.symlink(fast_folder, os.path.join(world.files.root, QUARANTINE))
-    with pytest.raises(Refused, match="is no folder"):
+    with pytest.raises(Refused, match="is not a folder"):
         world.apply()
 
 
 def test_only_work_folders_are_ever_emptied(files: PosixFiles) -> None:
     slot = slot_of("plan", "t")
     for folder in ("t", "", SAFETY, f"{SAFETY}/work", in_quarantine(slot), in_work("../../t"), in_work(slot) + "/x"):
-        with pytest.raises(Refused, match="no work folder"):
+        with pytest.raises(Refused, match="not a work folder"):
             scrap(files, folder)
     assert files.names("t") == ["a"]
 

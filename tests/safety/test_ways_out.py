@@ -113,7 +113,7 @@ def test_what_somebody_put_in_its_place_is_not_taken_for_the_table_nor_overwritt
     left = list(below(world.files, TABLE))
     assert recovered(world).did == ""
     (wrong,) = pending(world)
-    assert f"move away what lies at {TABLE!r}" in wrong.hint
+    assert f"move away what is at {TABLE!r}" in wrong.hint
     with pytest.raises(Refused, match="already"):
         world.restore(tables=[TABLE])
     (refused,) = world.restore()
@@ -234,7 +234,7 @@ def test_a_copy_in_quarantine_that_lacks_a_note_is_restored_if_its_parent_cannot
     assert world.fork().restore()[0].by == "recipe"  # better than a copy that somebody was at
     lose_the_parent(world)
     wrong = {one.what: one.hint for one in doctor(world.files) if one.severity == BAD}
-    assert all("`r2d2 restore` takes what has every row" in wrong[what] for what in ("quarantine", "parent"))
+    assert all("`r2d2 restore` uses whichever copy has every row" in wrong[what] for what in ("quarantine", "parent"))
     to = MemoryFiles("/elsewhere")
     world.rebuilder.layers["/elsewhere"] = to
     assert world.restore(to=to)[0].by == "quarantine" and "part-0.rows" in to.names(TABLE)
@@ -356,7 +356,7 @@ def test_a_table_that_nobody_may_move_stays_and_the_others_go() -> None:
 def test_a_time_in_the_future_is_called_by_its_name() -> None:
     world = memory_world([TABLE])
     world.start = 0.0
-    with pytest.raises(Refused, match="a time in the future"):
+    with pytest.raises(Refused, match="a timestamp in the future"):
         world.apply()
 
 
@@ -367,4 +367,4 @@ def test_a_status_beside_a_journal_that_lost_records_is_no_status() -> None:
     node.content = b""
     with pytest.raises(JournalDamaged, match="has lost records"):
         status(world.files)
-    assert "it has lost records" in next(one.because for one in doctor(world.files))
+    assert "the journal has lost records" in next(one.because for one in doctor(world.files))

@@ -1,1 +1,1 @@
-"""The nouns: tables, schemas, profiles, graphs, evidence. Frozen, and made of the standard library only."""
+"""Nouns: tables, schemas, profiles, graphs, evidence. Frozen dataclasses; standard library only."""

@@ -1,4 +1,4 @@
-"""What a check said about one pair of tables, and why."""
+"""Evidence: the verdict of a check on one pair of tables, and its reason."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How much is known of `child ⊆ parent`."""
+    """Degree of certainty about `child ⊆ parent`."""
 
     IMPOSSIBLE = "IMPOSSIBLE"  # a reason shows that it does not hold
-    POSSIBLE = "POSSIBLE"  # nothing spoke against it yet
+    POSSIBLE = "POSSIBLE"  # no check has ruled it out yet
     PROVEN = "PROVEN"  # every row was checked
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a check said about one edge, and why."""
+    """Verdict of a check on one edge, and its reason."""
 
     check: str
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""Graphs of tables. Edges are columns of table numbers, so that a million of them are two arrays, not objects."""
+"""Graphs of tables. Edges are columns of table numbers, so that a million of them take a few arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SchemaOperations:
 
     tables: int
     families: int  # distinct schemas
-    centers: int  # the paper's cluster centers: schemas that no other schema holds
+    centers: int  # the paper's cluster centers: schemas contained in no other schema
     brute_force: int  # every pair once
     clusters: int  # SGB as printed: sorting, assigning to centers, pairs within each cluster
     index: int  # ours: look-ups in the inverted index, one per distinct schema and column at most
@@ -26,11 +26,11 @@ class SchemaOperations:
 
 @dataclass(frozen=True)
 class SchemaGraph:
-    """Which schema holds which, family by family: the tables of a family have the same schema (SGB, section 4.1).
+    """Containment of schemas between families; the tables of a family have the same schema (SGB, section 4.1).
 
-    An edge between two families stands for one between each of their tables; an edge of a family to itself for
-    both directions between any two of its members. It is never spread out as a whole: one family of ten thousand
-    tables has a hundred million edges.
+    An edge between two families stands for one between each pair of their tables; an edge of a family to itself for
+    both directions between any two of its members. It is never expanded as a whole: one family of ten thousand tables
+    has a hundred million edges.
     """
 
     tables: tuple[str, ...]
@@ -50,7 +50,7 @@ class SchemaGraph:
 
     @cached_property
     def edge_count(self) -> int:
-        """How many pairs of tables the family edges stand for."""
+        """Number of pairs of tables that the family edges stand for."""
         sizes = [len(members) for members in self.families]
         return sum(
             sizes[parent] * (sizes[child] - (parent == child))
@@ -63,9 +63,9 @@ class SchemaGraph:
 
 
 class Check(IntEnum):
-    """Which check on content spoke last about an edge."""
+    """The last check on content of an edge."""
 
-    NONE = 0  # none yet: nothing but metadata is known
+    NONE = 0  # not checked yet: only metadata is known
     SAMPLED = 1  # sampled rows of the child were looked for in the parent
     COMPARED = 2  # every row of both was compared
     EQUAL = 3  # every row of both was read: they are the same table
@@ -74,7 +74,7 @@ class Check(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges and what is known of each, as columns of one length, ordered by parent and child."""
+    """Edges and the findings about each, as columns of equal length, ordered by parent and child."""
 
     parents: array[int]
     children: array[int]
@@ -85,7 +85,7 @@ class Edges:
 
     @staticmethod
     def of(parents: array[int], children: array[int]) -> Edges:
-        """Edges of which nothing but the metadata is known."""
+        """Edges without a check on content."""
         count = len(parents)
         unknown = array("q", [-1]) * count
         return Edges(parents, children, array("B", bytes(count)), unknown, unknown[:], children[:])
@@ -115,8 +115,8 @@ class Edges:
 class ContainmentGraph:
     """The edges `parent -> child` that stand after a step, and those that checks on content have ruled out.
 
-    `dropped` counts, rule by rule, what the last step took out. Pairs that min-max pruning ruled out are not kept:
-    why one of them went is asked of the step's one-pair form, which answers from the profiles.
+    `dropped` counts the edges that the last step dropped, rule by rule. Pairs that min-max pruning ruled out are not
+    stored: the step's one-pair form recomputes the reason from the profiles.
     """
 
     tables: tuple[str, ...]
@@ -134,7 +134,8 @@ class ContainmentGraph:
             yield self.tables[parent], self.tables[child]
 
     def find(self, parent: int, child: int) -> tuple[Edges, int] | None:
-        """Where an edge between two tables stands, if it came past min-max pruning."""
+        """Place of the edge between two tables; None if min-max pruning or the schema graph ruled it out."""
+
         for edges in (self.standing, self.ruled_out):
             place = _position(edges, parent, child)
             if place is not None:

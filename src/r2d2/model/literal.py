@@ -1,7 +1,7 @@
 """Typed constants of predicates: their order and their text.
 
 One total order for all engines (docs/recipes.md): numbers by mathematics, -0.0 just below 0, NaN above everything;
-text and binary by bytes, false before true, moments by time.
+text and binary by bytes, false before true, timestamps by time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 Constant = int | float | Decimal | str | bytes | bool
-"""What a literal holds. A date is its day, a timestamp its nanoseconds, since 1970."""
+"""Value of a literal. A date is a number of days, a timestamp a number of nanoseconds, since 1970."""
 
 NUMBERS = ("int", "float", "decimal")
 KINDS = (*NUMBERS, "string", "binary", "bool", "date", "timestamp", "timestamp with zone")
@@ -34,13 +34,13 @@ class Literal:
     def __post_init__(self) -> None:
         wanted = {"int": int, "float": float, "decimal": Decimal, "string": str, "binary": bytes, "bool": bool}
         if type(self.value) is not wanted.get(self.kind, int) or self.kind not in KINDS:
-            raise ValueError(f"{self.value!r} is no constant of type {self.kind}")
+            raise ValueError(f"{self.value!r} is not a constant of type {self.kind}")
         if isinstance(self.value, Decimal) and not self.value.is_finite():
             raise ValueError(f"a decimal is a number, not {self.value}")
 
     @property
     def column_kind(self) -> str:
-        """The kind of columns that it can be compared with (r2d2.model.schema.kind_of)."""
+        """The kind of columns that the literal can be compared with (r2d2.model.schema.kind_of)."""
         return "number" if self.kind in NUMBERS else self.kind
 
     def __eq__(self, other: object) -> bool:
@@ -54,7 +54,7 @@ class Literal:
 
 
 def order(one: Literal, other: Literal) -> int:
-    """-1, 0 or 1: how two constants of one kind of column stand to each other.
+    """Compare two constants of one kind of column: -1, 0 or 1.
 
     >>> order(Literal("float", -0.0), Literal("int", 0)), order(Literal("float", float("nan")), Literal("int", 7))
     (-1, 1)
@@ -73,7 +73,7 @@ def _key(literal: Literal) -> Any:
 
 
 def number_key(value: int | float | Decimal) -> tuple[int, Fraction, int]:
-    """Sorts numbers of all types together: rank of the infinite and of NaN, the number, and the sign of a zero."""
+    """Sort key of numbers of all types: rank of infinity and NaN, the number, and the sign of a zero."""
     if isinstance(value, float) and not math.isfinite(value):
         return (2 if math.isnan(value) else 1 if value > 0 else -1), Fraction(0), 0
     negative_zero = isinstance(value, float) and value == 0 and math.copysign(1, value) < 0
@@ -97,7 +97,7 @@ def to_text(literal: Literal) -> str:
 
 
 def from_text(kind: str, text: str) -> Literal:
-    """The literal that `to_text` wrote; ValueError for what is none."""
+    """The literal that `to_text` wrote; ValueError for any other text."""
     read: dict[str, Callable[[str], Constant]] = {
         "int": _whole,
         "float": float,
@@ -112,7 +112,7 @@ def from_text(kind: str, text: str) -> Literal:
     try:
         return Literal(kind, read[kind](text))
     except (KeyError, ArithmeticError, ValueError) as error:
-        raise ValueError(f"{text!r} is no constant of type {kind}") from error
+        raise ValueError(f"{text!r} is not a constant of type {kind}") from error
 
 
 def _whole(text: str) -> int:
@@ -177,7 +177,7 @@ _SQL: dict[str, Callable[[Literal], str]] = {
 
 
 def _float_sql(value: float) -> str:
-    """With an exponent: `0.5` would be a decimal."""
+    """Spell a float with an exponent: `0.5` would be a decimal."""
     if not math.isfinite(value):
         return f"DOUBLE '{value}'"
     text = repr(value)

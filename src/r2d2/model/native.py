@@ -1,4 +1,4 @@
-"""Constants in the terms of a column's type, so that an engine compares values of one type only, and exactly."""
+"""Convert constants to a column's type, so that an engine compares values of one type only, and exactly."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Settled = tuple[str, int | float | str | bytes | bool]
 
 
 def settled(operator: str, literal: Literal, type_name: str) -> Settled | bool:
-    """The comparison of a column with a literal, with a constant of the column's own type.
+    """Convert the comparison of a column with a literal to a constant of the column's own type.
 
-    True or false where it is the same for every value that the type can hold (and unknown for NULL as ever).
+    True or False if the result is the same for every value of the type (unknown for NULL as ever).
 
     >>> from decimal import Decimal
     >>> settled("<", Literal("decimal", Decimal("1.5")), "int32"), settled("=", Literal("float", 0.5), "int32")
@@ -33,10 +33,10 @@ def settled(operator: str, literal: Literal, type_name: str) -> Settled | bool:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """Where a literal stands among the values that a column's type can hold.
+    """Position of a literal among the values of a column's type.
 
-    `value` is the largest such value that is not above the literal, None if all are above; `equal`, whether it is the
-    literal. Integers as int, floats as float, decimals and moments as counts of the type's smallest step.
+    `value` is the largest value of the type up to the literal, None if all are above; `equal` tells whether it is the
+    literal. Integers as int, floats as float, decimals and timestamps as counts of the type's smallest step.
     """
 
     value: int | float | str | bytes | bool | None
@@ -44,7 +44,7 @@ class Native:
 
 
 def native(literal: Literal, type_name: str) -> Native:
-    """The literal in the terms of a column's type, exactly: engines then compare values of one type only.
+    """Convert a literal to a column's type, exactly: engines then compare values of one type only.
 
     >>> from decimal import Decimal
     >>> native(Literal("decimal", Decimal("1.5")), "int32"), native(Literal("int", 2**53 + 1), "float64")

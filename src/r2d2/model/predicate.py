@@ -1,4 +1,4 @@
-"""Predicates as data: which rows of a parent a recipe keeps. Their meaning is docs/recipes.md, and `keeps` says it.
+"""Predicates as data, which select the rows of a parent for a recipe. docs/recipes.md and `keeps` define their meaning.
 
 A comparison with NULL is unknown; AND, OR and NOT follow three-valued logic; a row is kept only if the whole is true.
 """
@@ -27,14 +27,14 @@ Values = TypeVar("Values")
 
 
 def apply_operator(sign: str, values: Values, constant: Values) -> Values:
-    """The comparison on whatever has Python's operators: the columns of an engine."""
+    """Apply a comparison to values with Python's operators, such as the columns of an engine."""
     compared: Values = OPERATORS[sign](values, constant)
     return compared
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """column operator literal."""
+    """Comparison: column operator literal."""
 
     column: Token
     operator: str
@@ -47,7 +47,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """low <= column <= high."""
+    """Range, bounds included: low <= column <= high."""
 
     column: Token
     low: Literal
@@ -71,21 +71,21 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All hold; none at all is true."""
+    """True if all parts hold; without parts, true."""
 
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One holds; none at all is false."""
+    """True if one part holds; without parts, false."""
 
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """It does not hold; what is unknown stays unknown."""
+    """Negation; unknown stays unknown."""
 
     part: Predicate
 
@@ -95,7 +95,7 @@ Leaf = Compare | Between | OneOf | IsNull
 
 
 def keeps(predicate: Predicate, row: Mapping[Token, Literal | None]) -> bool:
-    """Whether a row is kept: the meaning of predicates, plainly. Compiled forms are tested against it."""
+    """Whether a row is kept. Defines the meaning of predicates: compiled forms are tested against it."""
     return truth(predicate, row) is True
 
 
@@ -132,7 +132,7 @@ def _negated(truth: bool | None) -> bool | None:
 
 
 def leaves(predicate: Predicate) -> Iterator[Leaf]:
-    """Every comparison in it."""
+    """Every comparison in a predicate."""
     match predicate:
         case And(parts) | Or(parts):
             for part in parts:
@@ -156,7 +156,7 @@ def literals_of(leaf: Leaf) -> tuple[Literal, ...]:
 
 
 def wrong_with(predicate: Predicate, types: Mapping[Token, str]) -> str | None:
-    """Why the predicate cannot be asked of a table with these columns; None if it can."""
+    """The reason that the predicate does not fit a table with these columns; None if it fits."""
     for leaf in leaves(predicate):
         if leaf.column not in types:
             return f"the parent has no column {spell(leaf.column)}"
@@ -168,7 +168,7 @@ def wrong_with(predicate: Predicate, types: Mapping[Token, str]) -> str | None:
 
 
 def to_sql(predicate: Predicate) -> str:
-    """The predicate for people to read. It is not for running: engines get the tree itself.
+    """The predicate as SQL, for people to read; engines get the tree itself.
 
     >>> to_sql(And((IsNull(("a b",)), Compare(("n",), ">", Literal("int", 5)))))
     '`a b` IS NULL AND n > 5'
@@ -234,7 +234,7 @@ def from_json(data: Any, depth: int = 0) -> Predicate:
             return Between(token_from_json(column), _literal(low), _literal(high))
         case {"column": column, "in": [*values], **rest} if not rest:
             return OneOf(token_from_json(column), tuple(map(_literal, values)))
-    raise ValueError(f"this is no predicate: {_short(data)}")
+    raise ValueError(f"this is not a predicate: {_short(data)}")
 
 
 def token_from_json(data: Any) -> Token:

@@ -1,4 +1,4 @@
-"""A graph with prices, and what was chosen to go from it. Edges are columns: a million of them are three arrays."""
+"""Priced graph and chosen deletions. Edges are columns: a million of them are three arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class PricedGraph:
-    """What keeping each table costs, and rebuilding it from each of its candidate parents (section 5.1).
+    """Costs of keeping each table, and of rebuilding it from each candidate parent (section 5.1).
 
     All costs are for one billing period, in one currency. Only edges with a known recipe that is fast enough belong
     here.
@@ -31,7 +31,7 @@ class PricedGraph:
     must_keep: Mapping[int, str] = field(default_factory=dict)  # table number: one sentence that says why
 
     def __post_init__(self) -> None:
-        """Refuse what no optimum can be found for; a cost that is not known is no cost of zero."""
+        """Refuse inconsistent input, and costs that are unknown, negative or infinite."""
         if len(self.retain_cost) != len(self.tables):
             raise ValueError("each table needs one retain cost")
         if not len(self.parents) == len(self.children) == len(self.rebuild_cost):
@@ -41,17 +41,17 @@ class PricedGraph:
                 raise ValueError("costs must be finite and not negative")
         for numbers in (self.parents, self.children, self.must_keep):
             if len(numbers) and not 0 <= min(numbers) <= max(numbers) < len(self.tables):
-                raise ValueError("an edge or a flag names a table that is not there")
+                raise ValueError("an edge or a flag names a table that does not exist")
         if any(parent == child for parent, child in zip(self.parents, self.children, strict=True)):
             raise ValueError("no table is its own parent")
 
     def __len__(self) -> int:
-        """How many edges there are."""
+        """Number of edges."""
         return len(self.parents)
 
 
 class Method(StrEnum):
-    """How the choice for a component was found."""
+    """Algorithm that found the choice for a component."""
 
     DYN_LIN = "Dyn-Lin"  # a path: the paper's dynamic program (section 5.3)
     TREE = "tree"  # no cycle, directions aside: its generalisation
@@ -60,13 +60,13 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """What was found for the tables that hang together by edges that could pay."""
+    """Result for one weakly connected component, by edges that could pay."""
 
     method: Method
     tables: int
     edges: int
     objective: float
-    lower_bound: float  # no choice can cost less
+    lower_bound: float  # of the cost of every possible choice
 
     @property
     def proven(self) -> bool:
@@ -76,7 +76,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which tables go, from which parent each is rebuilt, and why each of the others stays.
+    """The tables to delete, the parent that each is rebuilt from, and the reason that each other table stays.
 
     Every deleted table has one chosen parent, and that parent is retained.
     """
@@ -84,8 +84,8 @@ class Choice:
     deleted: array[int]  # table numbers, ascending
     rebuilt_from: array[int]  # for each of them, the number of the chosen parent
     kept_because: tuple[str, ...]  # table by table one sentence; empty for the deleted
-    objective: float  # what everything costs after the deletions, over the billing period
-    retain_all: float  # what everything costs now
+    objective: float  # total cost after the deletions, over the billing period
+    retain_all: float  # total cost now
     lower_bound: float
     proven: bool  # the cheapest choice, by an exact algorithm or by the solver's proof
     components: tuple[Component, ...]  # those with at least one edge that could pay
@@ -93,12 +93,12 @@ class Choice:
 
     @property
     def gap(self) -> float:
-        """By which share of its cost this choice might be dearer than the cheapest; 0 where that is proven."""
+        """Share of its cost by which this choice might exceed the cheapest; 0 if proven optimal."""
         return (self.objective - self.lower_bound) / self.objective if self.objective > 0 else 0.0
 
     @property
     def savings(self) -> float:
-        """What the deletions save over the billing period, expected rebuilds paid."""
+        """Savings of the deletions over the billing period, less expected rebuilds."""
         return self.retain_all - self.objective
 
     def rebuilds(self) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""What storing, reading and writing costs, and how fast it goes."""
+"""Prices of storing, reading and writing, and the speed of rebuilds."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast tables are rebuilt: r_l and w_l of section 5.1, and what a rebuild takes before the first byte."""
+    """Speed of rebuilds: r_l and w_l of section 5.1, and the time before the first byte."""
 
     read_bytes_per_second: float
     write_bytes_per_second: float
@@ -72,7 +72,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How often a table is read by people, A_v, and by maintenance such as privacy requests, f_v, in a month."""
+    """Monthly reads of a table: by people (A_v), and by maintenance such as privacy requests (f_v)."""
 
     accesses_per_month: float
     maintenance_per_month: float

@@ -16,7 +16,7 @@ dates are days, times and timestamps nanoseconds, since the epoch; strings are t
 class ColumnStats(NamedTuple):
     """Nulls and bounds of one column. None is unknown, and unknown never prunes.
 
-    A bound is *valid*: no value lies beyond it (NaN aside). It is *exact* if that very value is in the column.
+    A bound is *valid*: no value lies beyond it (NaN aside). It is *exact* if the column contains that value.
     """
 
     nulls: int | None = None

@@ -1,4 +1,4 @@
-"""How far a step is."""
+"""Progress of a step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Done(NamedTuple):
-    """What the tasks of a job have done so far."""
+    """Work that the tasks of a job have finished so far."""
 
     pieces: int  # files, or parts of big ones
     bytes: int
@@ -15,7 +15,7 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How much of what a job reads has been read. Bytes are those of whole slices, whichever columns are asked for."""
+    """Progress of a job that reads files. Bytes are those of whole slices, whichever columns are read."""
 
     files: int  # a part of a big file counts as one
     all_files: int

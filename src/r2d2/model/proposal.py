@@ -1,4 +1,4 @@
-"""What is proposed to go, what that saves, and what was left alone and why: what a person reviews."""
+"""Proposals for review: tables to delete, the savings, and the tables that stay, with reasons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Risk(StrEnum):
-    """How much stands between a person and their table, once it is gone."""
+    """Effort of getting a deleted table back."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -16,10 +16,10 @@ class Risk(StrEnum):
 
 
 class Rule(StrEnum):
-    """Why one of several equal tables stays rather than another, in the order in which rules are asked."""
+    """Rule by which one of several equal tables stays, in the order in which rules apply."""
 
     GUARD = "guard"  # it must stay
-    COST = "cost"  # keeping another would cost too much
+    COST = "cost"  # keeping the preferred one would cost too much
     READS = "reads"  # it is read more often
     PREFER = "prefer"  # a person prefers it
     AGE = "age"  # it is older
@@ -39,17 +39,17 @@ class EqualKept:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """One table that is proposed to go. Money and scans are for one month."""
+    """One table that is proposed for deletion. Money and scans are for one month."""
 
     table: str
-    parent: str  # that it is rebuilt from
+    parent: str  # the table that it is rebuilt from
     recipe: str  # projection, predicate or rows
     sql: str  # the recipe for people to read
     rows: int | None
     size_bytes: int
     storage_saved: float
     maintenance_saved: float
-    scans_saved: float  # how often maintenance would have read the table
+    scans_saved: float  # number of reads by maintenance that are no longer needed
     rebuild_cost: float  # of one rebuild
     rebuilds_expected: float
     rebuild_seconds: float
@@ -58,18 +58,18 @@ class Deletion:
     risk: Risk
     risk_because: str
     given: bool = False  # the recipe was given by a person
-    equal_kept: EqualKept | None = None  # where an equal table stays
+    equal_kept: EqualKept | None = None  # set if an equal table stays
 
     @property
     def saved(self) -> float:
-        """What is left in a month when expected rebuilds are paid."""
+        """Monthly savings, less expected rebuilds and the list of rows."""
         return (
             self.storage_saved + self.maintenance_saved - self.rebuild_cost * self.rebuilds_expected - self.listing_cost
         )
 
     @property
     def rows_not_scanned(self) -> float:
-        """Rows that privacy requests need not read; none, if unknown."""
+        """Rows that privacy requests need not read; 0 if unknown."""
         return (self.rows or 0) * self.scans_saved
 
     @property
@@ -80,7 +80,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A table that is contained in another and stays all the same."""
+    """A table that is contained in another and still stays."""
 
     table: str
     because: str  # the first reasons
@@ -99,7 +99,7 @@ class LogMatch:
 
     @property
     def share(self) -> float:
-        """The share of lines that name tables; lines about what was not scanned speak neither for nor against."""
+        """Share of lines that name tables; lines about parts of the lake that were not scanned do not count."""
         counted = self.lines - self.not_scanned
         return self.matched / counted if counted else 0.0
 
@@ -118,18 +118,18 @@ class Proposal:
     storage_per_gib: float  # a month
     read_per_gib: float
     write_per_gib: float
-    proven: bool  # nothing cheaper exists, under these assumptions
-    gap: float  # by which share of the remaining cost something cheaper might exist
-    given_up: float = 0.0  # what a month costs more because preferred tables stay in place of equal ones
+    proven: bool  # optimal under these assumptions
+    gap: float  # share of the remaining cost that a better choice might save
+    given_up: float = 0.0  # extra monthly cost of keeping preferred tables in place of equal ones
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all that goes."""
+        """Bytes of all tables to delete."""
         return sum(line.size_bytes for line in self.deletions)
 
     @property
     def saved(self) -> float:
-        """What is saved in a month."""
+        """Total monthly savings."""
         return sum(line.saved for line in self.deletions)
 
     def total(self, name: str) -> float:
@@ -139,7 +139,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """Savings after so many months, when privacy requests read every table so often in a week."""
+    """Savings after a number of months, for a weekly number of privacy requests."""
 
     months: int
     maintenance_per_week: float

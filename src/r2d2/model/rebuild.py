@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A table where it lies now. Exactly these files are to be read, whatever else lies there (HAZARDS 7, 8)."""
+    """A table at its current path. A reader reads exactly these files, whatever else is there (HAZARDS 7, 8)."""
 
     path: str  # absolute: its folder, or the file
     files: tuple[str, ...]  # those that hold rows, below path; ('',) if the table is one file
-    # In quarantine a table's name is a hash, without extension: the format is for the recipe to say.
+    # In quarantine a table's name is a hash without extension; the recipe knows the format.
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Is the child what the recipe makes of its parents?"""
+    """Ask whether the recipe rebuilds the child from its parents."""
 
     recipe: Mapping[str, object]
     parents: tuple[Placed, ...]
@@ -43,7 +43,7 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Rebuild:
-    """Write what the recipe makes of the parents into the empty folder *into*; as one file if that is asked."""
+    """Ask for the recipe's output in the empty folder *into*, as one file if *one_file*."""
 
     recipe: Mapping[str, object]
     parents: tuple[Placed, ...]
@@ -53,7 +53,7 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Are two tables on disk the same?"""
+    """Ask whether two tables on disk are equal."""
 
     rebuilt: Placed
     child: Placed

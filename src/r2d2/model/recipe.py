@@ -1,4 +1,4 @@
-"""How to rebuild a child from a parent, as data (section 5.1): columns, types, and which rows. Never code."""
+"""Recipes: how to rebuild a child from a parent, as data (section 5.1): columns, types and rows. Never code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from r2d2.model.predicate import Predicate
 from r2d2.model.schema import Column, Schema, Token, spell
 
 FORMAT = 1
-INFERRED, GIVEN = "inferred", "given"  # where a recipe comes from: found by R2D2, or given by a person
+INFERRED, GIVEN = "inferred", "given"  # origin of a recipe: found by R2D2, or given by a person
 
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """A column of the child: where it comes from, and its type, into which the parent's values are cast."""
+    """A column of the child: its source in the parent, and its type, to which the parent's values are cast."""
 
     column: Column  # the child's
     source: Token  # the parent's
@@ -50,19 +50,19 @@ class SortKey:
 
 Order = tuple[SortKey, ...]
 LONGEST_NOTE = 1000
-UNSORTED_KINDS = ("list", "map", "struct")  # of values that are never sorted by
+UNSORTED_KINDS = ("list", "map", "struct")  # kinds that cannot be sort keys
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The parent's rows that a predicate keeps, or those that are listed; some columns of them; each in its type."""
+    """Rows of the parent, selected by a predicate or by a list, with some of its columns, each cast to a type."""
 
     columns: tuple[OutputColumn, ...]
     where: Predicate | None = None  # None: every row
-    distinct: bool = False  # each row once, whatever the parent has
+    distinct: bool = False  # each row once, even if the parent has copies
     rows: tuple[ChosenRows, ...] | None = None  # listed rows; then there is no predicate
-    order: Order | None = None  # rows are sorted so, ties and () as in the parent; None: in any order
-    lost_order: str = ""  # an order that the child has or declares, and that is not given back: a remark for people
+    order: Order | None = None  # sort order of the rows, ties as in the parent; (): the parent's order; None: any order
+    lost_order: str = ""  # an order of the child that the recipe does not restore: a note for people
 
     def __post_init__(self) -> None:
         if self.rows is not None and (self.where is not None or self.distinct):
@@ -81,12 +81,12 @@ class Recipe:
 
     @property
     def selector_bytes(self) -> int:
-        """What listing the rows takes: it has to be stored as long as the child may be wanted. 0 for a predicate."""
+        """Bytes of the list of rows, which is stored as long as the child may be rebuilt. 0 for a predicate."""
         return sum(len(file.bitmap) for file in self.rows or ())
 
     @cached_property
     def sources(self) -> frozenset[Token]:
-        """The parent's columns that it reads."""
+        """The parent's columns that the recipe reads."""
         asked = {leaf.column for leaf in predicates.leaves(self.where)} if self.where is not None else set()
         return frozenset({output.source for output in self.columns} | asked)
 
@@ -98,7 +98,7 @@ def projection(schema: Schema | Iterable[Column]) -> tuple[OutputColumn, ...]:
 
 
 def to_sql(recipe: Recipe, parent: str) -> str:
-    """The recipe for people to read. It is not for running."""
+    """The recipe as SQL, for people to read; it is never executed."""
     names = [
         spell(c.source) if c.source == c.column.token else f"{spell(c.source)} AS {spell(c.column.token)}"
         for c in recipe.columns
@@ -116,7 +116,7 @@ def to_sql(recipe: Recipe, parent: str) -> str:
 
 
 def order_text(order: Order) -> str:
-    """The keys as ORDER BY has them, with Spark's rule for NULL: small, unless it is said.
+    """The keys as ORDER BY spells them, with Spark's default for NULL: smallest.
 
     >>> order_text((SortKey(("a",)), SortKey(("b",), descending=True, nulls_first=True)))
     'a, b DESC NULLS FIRST'

@@ -1,4 +1,4 @@
-"""What a run has found so far. Each step takes one and returns one that knows more."""
+"""The scan: results of a run so far. Each step takes one and returns one with more results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from r2d2.model.table import Absent, Problem, Table
 
 @dataclass(frozen=True, slots=True)
 class FunnelLine:
-    """One step of the funnel: what was left after it, what it dropped and why, and how long it took."""
+    """One step of the funnel: tables or edges left after it, counts of dropped ones by reason, and its seconds."""
 
     step: str
     left: int
@@ -27,7 +27,7 @@ class FunnelLine:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """A lake as far as the steps have come. Tables, profiles and table numbers run in the same order."""
+    """Results of the steps so far. Tables, profiles and table numbers run in the same order."""
 
     roots: tuple[str, ...]
     tables: tuple[Table, ...] = ()
@@ -40,16 +40,16 @@ class Scan:
     settings: ScanSettings = field(default_factory=ScanSettings)
     in_force: Mapping[str, object] = field(default_factory=dict)  # all settings of the run, for the record
     session_seconds: float = 0.0  # how long Spark took to start
-    run: str = ""  # the name under which the state keeps it
-    listed_ns: int = 0  # when listing the files began: what was written later may not be what was read
-    bytes_read: int = 0  # bytes of the slices whose rows were read, each as often as it was
-    since_runs: tuple[str, ...] = ()  # earlier runs that proved edges which still stand
+    run: str = ""  # the run's name in the state folder
+    listed_ns: int = 0  # start of listing the files: files written later may have changed since
+    bytes_read: int = 0  # bytes of the slices whose rows were read, counted at each read
+    since_runs: tuple[str, ...] = ()  # earlier runs that proved edges that still hold
     since: array[int] = field(default_factory=lambda: array("I"))  # for each standing edge, its place in since_runs
-    absent: Mapping[str, Absent] = field(default_factory=dict)  # tables that are deleted, and still part of the graph
+    absent: Mapping[str, Absent] = field(default_factory=dict)  # deleted tables that are still part of the graph
     unsampled: frozenset[str] = frozenset()  # the tables that were absent when rows were sampled
 
     def standing_since(self, edge: int) -> str:
-        """The run that settled the standing edge at this place; nothing since then could have changed it."""
+        """The run that decided the standing edge at this place; no later change could affect it."""
         earlier = edge < len(self.since) and self.since[edge] < len(self.since_runs)
         return self.since_runs[self.since[edge]] if earlier else self.run
 
@@ -66,40 +66,40 @@ class Scan:
 
     @property
     def containment(self) -> Containment:
-        """The policy that its edges hold by."""
+        """The containment policy of its edges."""
         return EXACT_BAG if self.settings.bag else EXACT_SET
 
     @property
     def sample_rows(self) -> int:
-        """How many rows of each child were sampled."""
+        """Number of rows sampled from each child."""
         return self.settings.rows
 
     @property
     def ranked_profiles(self) -> list[TableProfile]:
-        """The profiles by which the columns of samples were chosen."""
+        """The profiles from which the columns of samples were chosen."""
         return [profile for profile in self.profiles if profile.table not in self.unsampled]
 
     @property
     def samples_guarantee(self) -> bool:
-        """Whether samples keep the promise of Theorem 4.2: if it was asked for, or if the result stands on them."""
+        """Whether samples satisfy Theorem 4.2: on request, and whenever the result rests on them."""
         return self.settings.epsilon > 0 or not self.settings.verify
 
     @property
     def probe_width(self) -> int | None:
-        """How many columns a sampled row was looked for in at most; None: in all of its table's."""
+        """Most columns in which a sampled row was looked up; None: in all columns of its table."""
         return None if self.samples_guarantee else self.settings.columns
 
     @property
     def needs_a_look(self) -> bool:
-        """Whether something could not be scanned."""
+        """Whether a part of the lake could not be scanned."""
         return any(problem.needs_a_look for problem in self.problems)
 
     @property
     def rows(self) -> int:
-        """Rows of all tables that are there, as far as they are known."""
+        """Rows of all tables in the lake, as far as known."""
         return sum(profile.rows or 0 for profile in self.profiles if profile.table not in self.absent)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all tables that are there."""
+        """Bytes of all tables in the lake."""
         return sum(profile.size_bytes for profile in self.profiles if profile.table not in self.absent)

@@ -1,4 +1,4 @@
-"""Columns by name and type: what a table could hold, before any of its rows is read."""
+"""Schemas: columns by name and type, known before any row is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from r2d2.model.types import ColumnType, kind_of, parse_type
 
 Token = tuple[str, ...]
-"""Where a column stands in the schema tree: ("a.b",) is a column named `a.b`, ("a", "b") field b of struct a."""
+"""Path of a column in the schema tree: ("a.b",) is a column named `a.b`, ("a", "b") is field b of struct a."""
 
 _PLAIN = re.compile(r"[^\W\d][\w$-]*|\d+", re.UNICODE)
 
@@ -46,13 +46,13 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The flattened columns of a table, in order of their tokens. Position in the file means nothing."""
+    """The flattened columns of a table, in order of their tokens; positions in the file are ignored."""
 
     columns: tuple[Column, ...]
 
     @staticmethod
     def of(columns: Iterable[Column]) -> Schema:
-        """The schema with these columns, in whatever order they come."""
+        """The schema with these columns, given in any order."""
         return Schema(tuple(sorted(columns)))
 
     @property

@@ -16,7 +16,7 @@ class DataFile:
 
     path: str  # absolute
     size_bytes: int
-    modified_ns: int  # as its writers say
+    modified_ns: int  # mtime, which writers can set
     version: FileVersion
     partition: tuple[tuple[str, str | None], ...] = ()  # (column, raw value); None is Hive's null
     parts: tuple[tuple[int | None, int], ...] = ()  # rows and bytes of its units of reading, once it was profiled
@@ -53,12 +53,12 @@ class Table:
     location: str  # absolute path of its folder or file
     files: tuple[DataFile, ...]
     aliases: tuple[str, ...] = ()  # other names of the same physical table
-    unexplained: tuple[str, ...] = ()  # files in its folder that are no part of it: never deletable
+    unexplained: tuple[str, ...] = ()  # foreign files in its folder: the table may then not be deleted
     by_names: bool = field(default=False, compare=False)  # only file names suggest which files are one table
 
     @property
     def is_file(self) -> bool:
-        """Whether it is one file, rather than a folder."""
+        """Whether the table is one file rather than a folder."""
         return len(self.files) == 1 and self.files[0].path == self.location
 
     @property
@@ -73,14 +73,14 @@ class Table:
 
     @property
     def version(self) -> str:
-        """A fingerprint of the files, their sizes and times, that outlives a backup or a move and back."""
+        """Fingerprint of the files' paths, sizes and mtimes; it survives a backup, or a move and back."""
         lines = sorted(f"{file.path}\0{file.size_bytes}\0{file.modified_ns}" for file in self.files)
         return hashlib.sha256("\n".join([self.location, *lines]).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the lake that was not taken for a table, or a table that cannot be used, and why."""
+    """Files that are not a table, or a table that cannot be used, with the reason."""
 
     where: str  # table name, or path below the root
     because: str
@@ -89,18 +89,18 @@ class Problem:
 
     @property
     def needs_a_look(self) -> bool:
-        """Whether the run should end with exit code 1: something was left out that may matter."""
+        """Whether the run should end with exit code 1: data that may matter was left out."""
         return self.kind == "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """Tables whose metadata could be had, with it, and the problems of the others."""
+    """Tables whose metadata could be read, with their profiles, and the problems of the others."""
 
     tables: Sequence[Table]
     profiles: Sequence[TableProfile]
     problems: Sequence[Problem]
-    apart: Collection[str] = ()  # folders, by path, whose files are named like parts and do not fit one another
+    apart: Collection[str] = ()  # folders, by path, whose files are named like parts but do not fit together
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Absent:
     """State of a table that was deleted on purpose and can be rebuilt."""
 
     parent: str  # the table that it is rebuilt from
-    wrong: str = ""  # what stands in the way of that now
+    wrong: str = ""  # the reason that it cannot be rebuilt now
 
     @property
     def says(self) -> str:
@@ -126,7 +126,7 @@ class Discovery:
     overlaps: frozenset[tuple[str, str]] = field(default_factory=frozenset)  # pairs that share files or nest
 
     def without(self, names: Iterable[str], problems: Iterable[Problem]) -> Discovery:
-        """The same less some tables, with the problems that took them out."""
+        """The discovery without some tables, plus the problems that ruled them out."""
         gone = set(names)
         kept = tuple(table for table in self.tables if table.name not in gone)
         return Discovery(self.roots, kept, (*self.problems, *problems), self.overlaps)

@@ -1,4 +1,4 @@
-"""How code deep inside a task says that it has done a piece, to whoever wants to know; usually nobody does."""
+"""Report finished pieces from deep inside a task to a listener, if one is set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", def
 
 
 def tick(size: int) -> None:
-    """One more piece of this size is done."""
+    """Report one more finished piece of this size."""
     listener = _listener.get()
     if listener is not None:
         listener(size)
@@ -18,7 +18,7 @@ def tick(size: int) -> None:
 
 @contextmanager
 def listening(listener: Callable[[int], None]) -> Iterator[None]:
-    """*listener* is told of every piece that is done meanwhile."""
+    """Call *listener* for every piece that is finished inside the block."""
     _listener.set(listener)
     try:
         yield

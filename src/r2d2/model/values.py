@@ -1,4 +1,4 @@
-"""Canonical values as a person reads them."""
+"""Show canonical values to people, and convert them to text and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 40
 
 
 def show(value: Value | None, type_name: str) -> str:
-    """One bound for the eye: dates as dates, text in quotes, escaped and cut.
+    """One bound for people to read: dates as dates, text in quotes, escaped and cut.
 
     >>> show(19723, "date"), show(b"a\\nb", "string"), show(None, "int64"), show(1, "bool")
     ('2024-01-01', "'a\\\\nb'", 'unknown', 'true')

@@ -1,4 +1,4 @@
-"""The version of a file: tells whether a file is still the one that was looked at, for any kind of store."""
+"""Versions of files, which tell whether a file has changed, for any kind of store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 class FileVersion(NamedTuple):
     """Identity and state of one stored object; only its store knows how to read the texts.
 
-    Two are equal as long as nobody writes to the object, wherever its name moves and whoever has looked when.
+    Two are equal as long as nobody writes to the object, even if it is renamed; `settled` does not count.
     """
 
     identity: str

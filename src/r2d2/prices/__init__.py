@@ -1,4 +1,4 @@
-"""Prices as data: those shipped here, each with its source and date, or the user's own TOML file."""
+"""Load prices: those shipped here, each with its source and date, or the user's own TOML file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REQUEST_SIZES = ("read_request_mib", "write_request_mib")
 
 
 def load_prices(wanted: str) -> Prices:
-    """The prices of that name, or of that file."""
+    """The shipped prices of that name, or the prices in that file."""
     if wanted in SHIPPED:
         return _prices(files(__name__).joinpath(f"{wanted}.toml").read_text("utf-8"), wanted)
     try:
@@ -38,13 +38,14 @@ def _prices(text: str, where: str) -> Prices:
     if unknown or missing:
         hint = f"a price file has {', '.join(known)}; the last may be left out"
         if unknown:
-            raise UserError(f"{_line(text, unknown[0], where)} has {unknown[0]}, which is no price", hint=hint)
+            raise UserError(f"{_line(text, unknown[0], where)} has {unknown[0]}, which is not a price", hint=hint)
         raise UserError(f"{where} lacks {missing[0]}", hint=hint)
     return Prices(**{name: _checked(name, value, _line(text, name, where)) for name, value in content.items()})
 
 
 def _line(text: str, name: str, where: str) -> str:
-    """Where a price stands in its file."""
+    """The line of a price in its file, in words."""
+
     lines = (number for number, line in enumerate(text.splitlines(), 1) if line.partition("=")[0].strip() == name)
     number = next(lines, None)
     return where if number is None else f"line {number} of {where}"

@@ -1,1 +1,1 @@
-"""View models and their JSON: what the terminal draws, `--json` prints, and a page or notebook shows."""
+"""View models and their JSON, for the terminal, `--json`, web pages and notebooks."""

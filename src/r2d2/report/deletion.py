@@ -27,7 +27,7 @@ One = TypeVar("One")
 
 @dataclass(frozen=True)
 class TablesReport(Document, Generic[One]):
-    """What became of each table, and what an earlier crash had left half-way."""
+    """Outcome of each table, and the actions of recovery after an earlier crash."""
 
     recovered: tuple[Recovered, ...]
     tables: tuple[One, ...]
@@ -35,7 +35,7 @@ class TablesReport(Document, Generic[One]):
 
 @dataclass(frozen=True)
 class ApplyReport(TablesReport["Applied"]):
-    """The tables that went, and those that were put back."""
+    """The tables that were deleted, and those that were put back."""
 
     plan_id: str
 
@@ -61,7 +61,7 @@ class PlanFigures(Document):
 
 @dataclass(frozen=True)
 class PreviewReport(PlanFigures):
-    """What applying a plan would do: the document of `r2d2 apply --dry-run`."""
+    """Effect of applying a plan: the document of `r2d2 apply --dry-run`."""
 
     type_to_confirm: int | None
     refused: str
@@ -79,7 +79,7 @@ class Pin(Document):
 
 @dataclass(frozen=True)
 class StatusReport(TablesReport["TableStatus"]):
-    """Every table that was ever deleted, what must stay for them, and what was saved."""
+    """Every table that was ever deleted, the pinned parents, and the savings."""
 
     pins: tuple[Pin, ...]
     saved: Saved
@@ -134,7 +134,7 @@ def plan_figures(plan: Plan) -> PlanFigures:
 
 
 def preview_report(seen: Preview) -> PreviewReport:
-    """The report of a plan that was looked at and not applied."""
+    """The report of a plan that was previewed and not applied."""
     return PreviewReport(
         **vars(plan_figures(seen.plan)),
         type_to_confirm=seen.number_to_type,
@@ -184,7 +184,7 @@ def drill_in_words(table: TableStatus) -> str:
 
 
 def restore_in_words(one: Restore) -> str:
-    """The way by which a table came back; by its recipe, also why not from quarantine."""
+    """The source of a restored table, with the reason if it was its recipe."""
     return f"by {one.by}: {one.because}" if one.because else f"from {one.by}"
 
 

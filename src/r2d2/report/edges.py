@@ -32,7 +32,7 @@ class EdgeRow(Document):
     parent_rows: int | None
     because: str
     since: str | None = None  # the run that settled it; None: a pair that was dropped
-    parent_deleted: str | None = None  # None: it is there; else what became of it
+    parent_deleted: str | None = None  # None: it is in the lake; else its state in words
     child_deleted: str | None = None
 
 

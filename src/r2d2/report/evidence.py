@@ -1,4 +1,4 @@
-"""What each check said about one pair, in words."""
+"""Evidence of each check about one pair, in words."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from r2d2.model.schema import Column
 from r2d2.steps.edges.compare_profiles import compare_ranges
 from r2d2.steps.prune_by_content import Ranking, caught_share, probe_columns, rank_columns, rows_to_sample
 
-SHARED = "they share files, or one lies inside the other: what is stored once is no copy"
+SHARED = "they share files, or one lies inside the other: their rows are stored only once"
 
 
 def profile_evidence(scan: Scan, parent: int, child: int) -> Evidence:
-    """What min-max pruning says of one pair."""
+    """Evidence of min-max pruning about one pair."""
     if tuple(sorted((scan.tables[parent].name, scan.tables[child].name))) in scan.overlaps:
         return Evidence("prune_by_minmax", Verdict.IMPOSSIBLE, SHARED)
     return compare_ranges(parent=scan.profiles[parent], child=scan.profiles[child], containment=scan.containment)
 
 
 def content_evidence(scan: Scan, edges: Edges, position: int) -> Evidence | None:
-    """What the last check on content said of an edge; None if there was none."""
+    """Evidence of the last check on an edge's content; None without such a check."""
     assert scan.graph is not None
     check = Check(edges.check[position])
     if check is Check.NONE:
@@ -75,7 +75,7 @@ def _sampled(scan: Scan, child: int, ruled_out: bool) -> Evidence:
 
 
 def _compared_in(probed: Sequence[Column], all_columns: int) -> str:
-    """The columns that a sample speaks for, in words."""
+    """The columns that a sample was compared in, in words."""
     if len(probed) < all_columns:
         return f"{len(probed):,} of its {all_columns:,} columns: {', '.join(map(str, probed))}"
     return f"all {all_columns:,} columns" if all_columns > 1 else f"its only column, {probed[0]}"
@@ -98,14 +98,14 @@ _rankings: WeakKeyDictionary[Scan, Ranking] = WeakKeyDictionary()
 
 
 def _ranking(scan: Scan) -> Ranking:
-    """The ranking that the scan's samples were taken by; worked out once."""
+    """The ranking of columns for the scan's samples; computed once."""
     if scan not in _rankings:
         _rankings[scan] = rank_columns(scan.ranked_profiles)
     return _rankings[scan]
 
 
 def _guarantee(scan: Scan) -> str:
-    """The promise that a sample keeps: (ε, δ) of Theorem 4.2."""
+    """The guarantee of a sample in words: (ε, δ) of Theorem 4.2."""
     if not scan.samples_guarantee:
         return ""
     epsilon, delta = scan.settings.epsilon, scan.settings.delta
@@ -119,7 +119,7 @@ def _guarantee(scan: Scan) -> str:
 
 
 def _rounded_up(share: float) -> float:
-    """Two digits of a share, never less than it: a smaller share would be promised too much.
+    """Round a share up to two digits: rounding down would promise too much.
 
     >>> _rounded_up(0.0582), _rounded_up(0.95), _rounded_up(1.2e-05)
     (0.059, 0.95, 1.2e-05)

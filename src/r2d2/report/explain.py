@@ -31,22 +31,22 @@ class MissingRow:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What each check said, in order; the last one decides."""
+    """Evidence of each check, in order; the last one decides."""
 
     parent: str
     child: str
     trail: tuple[Evidence, ...]
-    missing_row: MissingRow | None = None  # only if asked for: values are nobody's business else
-    deleted: Mapping[str, str] = field(default_factory=dict)  # which of the two are deleted, and what became of them
+    missing_row: MissingRow | None = None  # only on request: values may be private
+    deleted: Mapping[str, str] = field(default_factory=dict)  # the tables of the two that are deleted, with their state
 
     @property
     def verdict(self) -> Verdict:
-        """What the last check left of it."""
+        """The verdict of the last check."""
         return self.trail[-1].verdict
 
     @property
     def because(self) -> str:
-        """The reason that decided."""
+        """The reason of the last check."""
         return self.trail[-1].because
 
     @property
@@ -69,7 +69,7 @@ class Explanation:
 
 
 def explain(scan: Scan, *, parent: str, child: str) -> Explanation:
-    """Why *child* is, may be or cannot be contained in *parent*."""
+    """Explain why *child* is, may be or cannot be contained in *parent*."""
     p, c = (find_table(scan, name) for name in (parent, child))
     if p == c:
         raise UserError(f"{parent} and {child} are the same table", hint="give two different ones")
@@ -79,7 +79,7 @@ def explain(scan: Scan, *, parent: str, child: str) -> Explanation:
 
 
 def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
-    """What the checks said, up to the one that ruled the pair out, if one did."""
+    """Evidence of the checks, up to the one that ruled the pair out, if one did."""
     schema = compare_schemas(parent=scan.profiles[parent], child=scan.profiles[child])
     yield schema
     if schema.verdict is Verdict.IMPOSSIBLE:
@@ -94,12 +94,12 @@ def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
 
 
 def _unread(scan: Scan, *tables: int) -> Iterator[Evidence]:
-    """Why the rows of a pair were not compared, if that is so."""
+    """Reasons that the rows of a pair were not compared, if any."""
     assert scan.graph is not None
     names = [scan.tables[table].name for table in tables]
     for name in names:
         if name in scan.absent:
-            because = f"{name} is deleted: its rows were not there to be compared"
+            because = f"{name} is deleted: its rows could not be compared"
             yield Evidence(scan.graph.step, Verdict.POSSIBLE, because)
     for problem in scan.problems:
         if problem.needs_a_look and problem.where in names:
@@ -124,7 +124,7 @@ def find_table(scan: Scan, name: str) -> int:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """Names that end in the same word, are spelled alike, or hold the word in their last one."""
+    """A hint with names that end in the same word, are spelled alike, or contain the word in their last part."""
     last = name.rpartition("/")[2]
     alike = get_close_matches(name, names, n=3, cutoff=0.6)
     same_word = [other for other in names if last and last in other.rpartition("/")[2]]

@@ -1,4 +1,4 @@
-"""A table held against the lake: the document of `r2d2 find`."""
+"""A table compared with the lake: the document of `r2d2 find`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How one table of the lake and the one that was asked about go together."""
+    """Comparison of one table of the lake with the given one."""
 
     table: str
     rows: int | None
     containment: float | None  # share of the child's rows that are in the parent
-    bag: bool  # whether copies are there as often, too
+    bag: bool  # whether it holds with multiplicity too
     missing_rows: int
 
 
 @dataclass(frozen=True)
 class Finding(Document):
-    """What the lake has of a table. `contained_in` and `contains` leave out the equal ones."""
+    """Tables of the lake that share rows with a given table. `contained_in` and `contains` leave out equal ones."""
 
     path: str
     rows: int | None
@@ -37,21 +37,21 @@ class Finding(Document):
     contained_in: tuple[Likeness, ...]
     contains: tuple[Likeness, ...]
     nearest: tuple[Likeness, ...]
-    run: str  # the scan it was held against
+    run: str  # the scan it was compared with
     problems: tuple[Problem, ...] = ()  # tables of the lake that could not be read, or be compared with it
-    is_table: str = ""  # the table of the lake that is made of the very same files, if one is
+    is_table: str = ""  # the table of the lake that has the same files, if any
     bytes_read: int = 0
     kept_bytes_read: int = 0  # always: see ScanReport
     session_seconds: float = 0.0
 
     @property
     def is_there(self) -> bool:
-        """Whether some table of the lake has all its rows, or is this very table."""
+        """Whether a table of the lake has all its rows, or has the same files."""
         return bool(self.is_table or self.equal or self.contained_in)
 
     @property
     def needs_a_look(self) -> bool:
-        """Whether there are tables that might have its rows and could not be read."""
+        """Whether tables that might have its rows could not be read."""
         return any(problem.needs_a_look for problem in self.problems)
 
     @property
@@ -67,13 +67,13 @@ class Finding(Document):
         return {"is_there": self.is_there} | as_json(self)
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Everything that was found, line by line: `how` is the name of the field that it stands in."""
+        """All results, line by line; `how` is the name of the field that each comes from."""
         for how in ("equal", "contained_in", "contains", "nearest"):
             for one in getattr(self, how):
                 yield {"how": how} | as_json(one)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame with one row for each table of the lake that goes with it."""
+        """A DataFrame with one row for each listed table of the lake."""
         import pandas as pd
 
         return pd.DataFrame(list(self.lines()), columns=list(_FIELDS))

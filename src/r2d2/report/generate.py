@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GeneratedReport(Document):
-    """Where the lake and its files are, and how large it is."""
+    """Paths and size of a generated lake."""
 
     lake: str
     lineage: str

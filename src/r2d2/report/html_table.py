@@ -8,7 +8,7 @@ from typing import Any
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """An HTML table; every value is escaped, since a table may be called anything (HAZARDS 34).
+    """An HTML table; every value is escaped, since table names may contain markup (HAZARDS 34).
 
     >>> html_table(["a"], [{"a": "<b>"}])
     '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'

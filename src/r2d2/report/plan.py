@@ -31,7 +31,7 @@ def plan_json(planned: Planned, draft: Draft | None, out: str) -> dict[str, Any]
 
 
 def _draft_json(draft: Draft, out: str) -> dict[str, Any]:
-    """The plan in the file *out*, if one was written, and what was left out of it."""
+    """The plan in the file *out*, if one was written, and the tables left out of it."""
     plan = None
     if draft.plan is not None:
         plan = {"file": out, **plan_figures(draft.plan).to_json(), "type_to_confirm": draft.number_to_type}
@@ -39,7 +39,7 @@ def _draft_json(draft: Draft, out: str) -> dict[str, Any]:
 
 
 def proposal_json(proposal: Proposal) -> dict[str, Any]:
-    """A proposal in figures, and what goes and stays table by table."""
+    """A proposal in figures, with deleted and kept tables one by one."""
     return {
         "currency": proposal.currency,
         "prices": proposal.prices,
@@ -71,7 +71,7 @@ def _deletion_json(line: Deletion) -> dict[str, Any]:
 
 
 def access_json(access: LogMatch) -> dict[str, Any]:
-    """How well an access log fits the lake."""
+    """Figures of how well an access log fits the lake."""
     return as_json(access) | {"share": access.share}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RecipeLine(Document):
-    """The recipe of one edge, or why there is none: a line of `infer`."""
+    """The recipe of one edge, or the reason that it has none: a line of `infer`."""
 
     parent: str
     child: str
@@ -31,15 +31,15 @@ class RecipeLine(Document):
 
 @dataclass(frozen=True)
 class RecipeEntry(RecipeLine):
-    """A stored recipe as `show` has it."""
+    """A stored recipe as `show` prints it."""
 
-    current: bool  # neither table has changed since
+    current: bool  # both tables are unchanged since
     recipe: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
 class RecipeTrial(Document):
-    """The rows that a person's recipe makes, compared with the child's: the document of `set`."""
+    """The output of a person's recipe, compared with the child: the document of `set`."""
 
     parent: str
     child: str
@@ -85,7 +85,7 @@ def recipe_entry(entry: Entry) -> RecipeEntry:
 
 
 def recipe_trial(recipe: Recipe, difference: Difference, *, parent: str, child: str) -> RecipeTrial:
-    """How the rows of a person's recipe differ from the child's. It is kept if they do not."""
+    """The comparison of a person's recipe with the child. The recipe is kept if the rows are equal."""
     return RecipeTrial(
         parent,
         child,
@@ -102,7 +102,7 @@ def recipe_trial(recipe: Recipe, difference: Difference, *, parent: str, child: 
 
 
 def order_in_words(recipe: Recipe) -> str:
-    """The order in which the rows come back; empty if none is kept."""
+    """The order of rebuilt rows in words; empty without a defined order."""
     given = ""
     if recipe.order is not None:
         ties = "" if recipe.distinct else ", ties as in the parent"

@@ -19,7 +19,7 @@ class DeletedTable(Document):
 
     table: str
     parent: str  # the table that it is rebuilt from
-    wrong: str  # what prevents that now
+    wrong: str  # the reason that it cannot be rebuilt now
 
     @property
     def says(self) -> str:
@@ -29,7 +29,7 @@ class DeletedTable(Document):
 
 @dataclass(frozen=True)
 class ScanReport(Document):
-    """Figures, funnel and problems of a scan. Tables, rows and bytes are those that are there now."""
+    """Figures, funnel and problems of a scan. Tables, rows and bytes leave out deleted tables."""
 
     run: str
     state: str

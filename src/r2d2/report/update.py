@@ -27,7 +27,7 @@ class NamedEdge(Document):
 
 @dataclass(frozen=True)
 class UpdateReport(ScanReport):
-    """The lake as it is now, what changed, and the edges that came and went."""
+    """The lake as it is now, its changed tables, and the edges gained and lost."""
 
     previous: str  # the run that was brought up to date
     changed: tuple[TableChange, ...]
@@ -35,7 +35,7 @@ class UpdateReport(ScanReport):
     lost: tuple[NamedEdge, ...]
     kept_edges: int
     asked_pairs: int
-    endangered: tuple[Finding, ...]  # what is wrong with tables that were deleted and are to be rebuilt
+    endangered: tuple[Finding, ...]  # problems of deleted tables that must stay rebuildable
 
 
 def update_report(done: Update, state: str, endangered: Sequence[Finding] = ()) -> UpdateReport:
@@ -53,7 +53,7 @@ def update_report(done: Update, state: str, endangered: Sequence[Finding] = ()) 
 
 
 def changes_in_words(done: Update) -> str:
-    """How many tables changed in which way, and how many are new and cannot be read."""
+    """Counts of tables by kind of change, and of new tables that cannot be read, in words."""
     counts = Counter(str(one.change) for one in done.changes.changed)
     known = {one.table for one in done.changes.changed} | _unreadable(done.old)
     words = [f"{count:,} {change}" for change, count in counts.items()]

@@ -1,4 +1,4 @@
-"""Deleting tables so that no row is lost: journal, quarantine, pins, drills, restoring. docs/safety.md is its contract.
+"""Delete tables so that no row is lost: journal, quarantine, pins, drills, restore. docs/safety.md is the contract.
 
-Start reading at `operations.py` (what an apply does, as a list) and `apply.py` (which does it).
+Start reading at `operations.py` (the list of operations of an apply) and `apply.py` (which performs them).
 """

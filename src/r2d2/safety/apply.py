@@ -1,6 +1,6 @@
-"""Do what an approved plan says, so that at every instant each row is in the lake or in quarantine.
+"""Apply an approved plan so that at every instant each row is in the lake or in quarantine.
 
-Tables go in batches: all of one are moved aside, verified together, and then committed or put back one by one.
+Tables go in batches: a batch is moved to quarantine, verified together, and committed or put back table by table.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NOT_MOVED = (errno.ENOENT, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY)
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Who wants the plan applied, and what they confirmed."""
+    """Name of the person who approves the plan, and their confirmations."""
 
     approved_by: str
     typed: int | None = None  # the number of tables, where the plan takes a large share of the lake
@@ -60,17 +60,17 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of one table."""
+    """Outcome of an apply for one table."""
 
     table: str
     slot: str
     is_deleted: bool
-    because: str  # why not
+    because: str  # the reason if it was not deleted, else ''
 
 
 @dataclass(slots=True)
 class Run:
-    """What the operations of one apply share."""
+    """State shared by the operations of one apply."""
 
     lake: Lake
     rebuilder: Rebuilder
@@ -84,7 +84,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What verifying a table in quarantine gave, and how it and its parents looked when their bytes were checked."""
+    """Result of verifying a table in quarantine, with the snapshots of it and its parents whose bytes were hashed."""
 
     content: Content
     seconds: float
@@ -94,11 +94,11 @@ class Verified:
 
 @dataclass(slots=True)
 class Aside:
-    """A table of a batch while it is verified."""
+    """A table in quarantine while its batch is verified."""
 
     entry: Entry
     slot: str
-    before: tuple[Look, ...] = ()  # of child and parents
+    before: tuple[Look, ...] = ()  # snapshots of child and parents, taken before the comparison
     error: R2D2Error | None = None
 
 
@@ -112,12 +112,12 @@ def apply(
     quiet_seconds: float = QUIET_SECONDS,
     progress: Callable[[Operation], None] = lambda operation: None,
 ) -> tuple[Applied, ...]:
-    """Apply a plan. A table that fails its verification is put back, and the others go on.
+    """Apply a plan; put back each table that fails its verification, and go on with the others.
 
-    Whatever stops the whole run, such as Ctrl-C, first puts back what is not yet committed.
+    If the whole run stops, for instance by Ctrl-C, tables that are not yet committed are put back first.
 
-    Raises Refused before anything was touched if any guard speaks against any part of the plan. *count_lake* says how
-    large the lake is now. *progress* gets each operation before it is performed.
+    Raises Refused, before anything is touched, if a guard objects to any part of the plan. *count_lake* returns the
+    current size of the lake. *progress* gets each operation before it is performed.
     """
     run = Run(lake, rebuilder, approval, count_lake, quiet_seconds)
     try:
@@ -125,7 +125,7 @@ def apply(
             progress(operation)
             perform(run, operation)
     except JournalStopped:
-        raise  # whether the record is on disk is not known: the next command finds out
+        raise  # the record may or may not be on disk: the next command finds out
     except (Exception, KeyboardInterrupt) as error:
         _put_all_back(run, plan, error)
         raise
@@ -143,7 +143,7 @@ def perform(run: Run, operation: Operation) -> None:
         _use_plan(run, operation.plan)
     elif isinstance(operation, VerifyAside):
         _verify_aside(run, operation)
-    elif operation.slot not in run.outcomes:  # no word on this table yet
+    elif operation.slot not in run.outcomes:  # the table has no outcome yet
         _perform_on_table(run, operation)
 
 
@@ -166,7 +166,7 @@ def _put_back(run: Run, entry: Entry, name: str, error: BaseException) -> None:
         try:
             with own_errors():
                 left = undo_move(run.lake, slot, because)
-        except (Refused, DiskError) as failed:  # the next command tries again; the others are not to wait for it
+        except (Refused, DiskError) as failed:  # the next command tries again; the other tables go on
             left = f"{because}; it cannot be put back yet: {in_one_line(failed)}"
     run.outcomes[name] = Applied(entry.child.name, name, False, left or because)
 
@@ -207,19 +207,19 @@ def _move_aside(run: Run, operation: MoveAside) -> None:
     except OSError as error:
         if error.errno not in _NOT_MOVED:
             raise
-        # So it was not moved, and there is nothing to bring back: it is gone, held fast, or would have to be copied.
+        # The table was not moved (missing, not permitted, busy, or on another file system): nothing to bring back.
         run.lake.write(MoveUndone(operation.slot, str(error), run.lake.now()))
-        hint = "see who may move it, and that it is there; then scan and plan anew"
+        hint = "check that it exists and who may move it; then scan again and make a new plan"
         raise Changed(f"{child.name!r} cannot be moved ({error.strerror})", hint=hint) from error
     sync_names(files, child.location, aside)
 
 
 def _verify_aside(run: Run, operation: VerifyAside) -> None:
-    """Compare all of a batch that are still on their way; the others are put back."""
+    """Verify the tables of a batch that have no outcome yet; put back those that fail."""
     files, clock = run.lake.files, run.lake.clock
     batch = [Aside(entry, slot) for entry, slot in operation.tables if slot not in run.outcomes]
     started = clock.tick()
-    parents = Examined(files, alone=True)  # none of these was read before the comparison ended
+    parents = Examined(files, alone=True)  # each parent is hashed once, after the comparison
 
     def look(one: Aside) -> None:
         child = look_at(files, one.entry.child, in_quarantine(one.slot))
@@ -255,35 +255,37 @@ def _verified(files: Files, one: Aside, compared: Comparison, parents: Examined,
 
 
 def refuse_different(entry: Entry, differs: str) -> None:
-    """What the recipe makes of the parent must be the child: each row by its values, with its copies (HAZARDS 2–6)."""
+    """Refuse a child that differs from its recipe's output, in any row's values or number of copies (HAZARDS 2–6)."""
     if differs:
-        hint = "scan and plan anew; if that plan ends like this one, keep the table out of plans with --legal-hold"
-        raise Changed(f"{entry.child.name!r} is not what its recipe makes: {differs}", hint=hint)
+        hint = "scan again and make a new plan; if that ends the same way, keep the table out with --legal-hold"
+        raise Changed(f"{entry.child.name!r} differs from what its recipe rebuilds: {differs}", hint=hint)
 
 
 def refuse_unexpected(entry: Entry, content: Content) -> None:
-    """Counts and digest must be those of the plan, since one day they are all there is to compare with (HAZARDS 15)."""
+    """Refuse counts or a digest other than planned: after a purge only these are left to compare with (HAZARDS 15)."""
     if content != entry.expected:
-        raise Changed(f"{entry.child.name!r} has other counts or another digest than planned", hint="plan anew")
+        raise Changed(f"{entry.child.name!r} has other counts or another digest than planned", hint="make a new plan")
 
 
 def refuse_written(entry: Entry, before: tuple[Look, ...], after: tuple[Look, ...]) -> None:
-    """What was written to while it was compared was not compared (HAZARDS 14)."""
+    """Refuse a comparison during which child or parent was written to (HAZARDS 14)."""
     if before != after:
-        raise Changed(f"{entry.child.name!r} or its parent was written to meanwhile", hint="wait for the writer")
+        raise Changed(
+            f"{entry.child.name!r} or its parent was written to during the comparison", hint="wait for the writer"
+        )
 
 
 def refuse_reappeared(files: Files, child: TableSeen) -> None:
-    """Whoever writes to the table's old place while we hold the table has written to the table (HAZARDS 14)."""
+    """Refuse to commit if something new is at the table's old place: its writer meant the table (HAZARDS 14)."""
     if files.stat(child.location) is not None:
-        raise Changed(f"something came to lie at {child.location!r}", hint="move it away; the table then comes back")
+        raise Changed(f"something appeared at {child.location!r}", hint="move it away; the table then comes back")
 
 
 def _commit(run: Run, operation: Commit) -> None:
     verified = run.verified.pop(operation.slot)
     _look_again(run, operation, verified)
     run.lake.write(Committed(operation.slot, verified.content, verified.seconds, run.lake.now()))
-    try:  # once more after the record: a writer who came before the record is seen now at the latest
+    try:  # check again after the record: a write that came before the record is noticed now at the latest
         _look_again(run, operation, verified)
     except Changed as error:
         run.lake.write(CommitWithdrawn(operation.slot, in_one_line(error), run.lake.now()))

@@ -1,4 +1,4 @@
-"""Small tables are handled some hundred at a time, since reading one of them alone costs as much as reading many."""
+"""Cut tables into batches: reading one small table alone costs as much as reading hundreds together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def batches(
     most_tables: int = MOST_TABLES,
     most_bytes: int = MOST_BYTES,
 ) -> Iterator[tuple[T, ...]]:
-    """The items in their order, cut where a batch would have too many tables or bytes. A parent counts once."""
+    """Yield the items in order, in batches of limited tables and bytes. A parent counts once per batch."""
     batch: list[T] = []
     size, parents = 0, set[str]()
     for item in items:
@@ -44,6 +44,6 @@ def _bytes_beside(entry: Entry, parents: set[str]) -> int:
 
 
 def shares(entries: Sequence[Entry]) -> list[float]:
-    """What part of a batch's work each table is, by the bytes that are read and written for it."""
+    """Each table's share of a batch's work, by the bytes of child and parents."""
     sizes = [entry.child.size_bytes + entry.parent_bytes for entry in entries]
     return [size / sum(sizes) for size in sizes]

@@ -1,4 +1,4 @@
-"""Dataclasses to canonical JSON and back. What does not fit exactly is an error: no unknown, missing or odd field."""
+"""Convert dataclasses to canonical JSON and back. Unknown, missing or wrongly typed fields are errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class Malformed(ValueError):
-    """A text or value that is not what was written by us; says where."""
+    """A text or value that `encode` and `canonical` never write; the message says where it is."""
 
 
 def canonical(value: Any) -> bytes:
-    """One spelling for each value: sorted keys, no spaces, ASCII (names that are no UTF-8 survive as escapes)."""
+    """The one spelling of a value: sorted keys, no spaces, ASCII (names that are not UTF-8 survive as escapes)."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return text.encode("ascii")
 
@@ -29,7 +29,7 @@ def digest(value: Any) -> str:
 
 
 def parse(text: bytes) -> Any:
-    """JSON, without what JSON readers disagree on: a key given twice, NaN, Infinity."""
+    """Parse JSON; refuse duplicate keys, NaN and Infinity, on which JSON readers disagree."""
     try:
         return json.loads(text.decode("utf-8"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -46,7 +46,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: type[T], value: Any, where: str = "") -> T:
-    """The dataclass *kind* from what `encode` gave."""
+    """The dataclass *kind* from the output of `encode`."""
     made = _decode(kind, value, where or kind.__name__)
     return typing.cast(T, made)
 
@@ -57,12 +57,12 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
     origin = typing.get_origin(kind)
     if origin is tuple:
         if type(value) is not list:
-            raise Malformed(f"{where} is no list")
+            raise Malformed(f"{where} is not a list")
         item = typing.get_args(kind)[0]
         return tuple(_decode(item, one, f"{where}[{index}]") for index, one in enumerate(value))
     expected = dict if origin is Mapping else kind
-    if type(value) is not expected:  # exactly: True is no number
-        raise Malformed(f"{where} is no {expected.__name__}")
+    if type(value) is not expected:  # exactly: bool is a subclass of int
+        raise Malformed(f"{where} is not of type {expected.__name__}")
     return value
 
 
@@ -79,7 +79,7 @@ def _has_fields(kind: Any) -> bool:
 
 
 def _given(hint: Any) -> Any:
-    """The type of a field that is given, where it need not be."""
+    """The type inside an Optional; any other type as it is."""
     return typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
 
 
@@ -96,4 +96,4 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")

@@ -1,4 +1,4 @@
-"""Which deleted table is meant."""
+"""Find deleted tables by name, place or slot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SHORTEST_SLOT = 8
 
 
 def find_slot(registry: Registry, table: str, *, given_up_too: bool = False) -> Slot:
-    """The deleted table of this name or place, the newest if there are several; or the one whose slot begins so."""
+    """The newest deleted table of this name or place; else the one whose slot begins with *table*."""
     slots = registry.active
     if given_up_too:
         slots = (*(slot for slot in registry.slots.values() if slot.state is State.FORGOTTEN), *slots)
@@ -18,7 +18,9 @@ def find_slot(registry: Registry, table: str, *, given_up_too: bool = False) -> 
         found = [slot for slot in slots if slot.slot.startswith(table)]
     if not found:
         names = sorted({slot.entry.child.name for slot in registry.active})
-        raise Refused(f"{table!r} is no deleted table", hint=f"deleted are: {', '.join(map(repr, names)) or 'none'}")
+        raise Refused(
+            f"{table!r} is not a deleted table", hint=f"deleted tables: {', '.join(map(repr, names)) or 'none'}"
+        )
     return found[-1]
 
 
@@ -28,7 +30,7 @@ def deleted(registry: Registry) -> tuple[Slot, ...]:
 
 
 def refuse_unsettled(slot: Slot) -> None:
-    """What recovery left alone is nobody's to touch."""
+    """Refuse a table that recovery could not settle."""
     if slot.state not in SETTLED:
         raise Refused(
             f"{slot.entry.child.name!r} is {slot.state}, and recovery could not settle it", hint="run `r2d2 doctor`"

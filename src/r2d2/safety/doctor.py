@@ -1,4 +1,4 @@
-"""Everything that could be wrong, looked at. Data only; nothing is changed, and no lock is needed."""
+"""Check everything that could be wrong. Read-only: it returns findings and needs no lock."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ class Finding:
 
     severity: str
     what: str  # journal, lock, folder, pending, quarantine, parent, place, drill, leftover
-    table: str  # '' if it concerns none
+    table: str  # '' if the finding is about no single table
     because: str
     hint: str = ""
 
 
 def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
-    """Check it all. *deep* reads every byte of quarantine and parents; without it, of what has not the time it had."""
+    """Run all checks. *deep* hashes every file of quarantine and parents; otherwise of tables with a new mtime."""
     found = files.stat(SAFETY)
     if found is None and not files.names(""):
         return (Finding(BAD, "folder", "", "the lake's folder is empty", "is its disk mounted there?"),)
     if found is None:
         return ()
     if found.kind != FOLDER:
-        return (Finding(BAD, "folder", "", f"{SAFETY} is no folder", "find out what put it there"),)
+        return (Finding(BAD, "folder", "", f"{SAFETY} is not a folder", "find out what put it there"),)
     try:
         told = read_journal(files)
         registry = Registry(told.records)
     except JournalDamaged as error:
         return (Finding(BAD, "journal", "", str(error.args[0]), error.hint),)
     except OSError as error:
-        return (Finding(BAD, "journal", "", f"it cannot be read ({error})", "ask whoever may read it, or the disk"),)
+        return (Finding(BAD, "journal", "", f"it cannot be read ({error})", "check its permissions and the disk"),)
     return tuple(_findings(files, told, registry, deep))
 
 
 def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Iterator[Finding]:
     holder = files.lock_holder(LOCK)
     if holder is not None:
-        yield Finding(NOTE, "lock", "", f"the lake is in use by {holder}", "what is below may be in motion")
+        yield Finding(NOTE, "lock", "", f"the lake is in use by {holder}", "the findings below may be out of date")
     if told.torn_bytes and holder is None:
         because = f"a crash tore its last {counted(told.torn_bytes, 'bytes')}"
         yield Finding(NOTE, "journal", "", because, "the next apply, drill, purge or restore cuts them off")
@@ -62,7 +62,7 @@ def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Itera
     try:
         yield from _leftovers(files, registry)
     except OSError as error:
-        yield Finding(BAD, "folder", "", f"{SAFETY} cannot be listed ({error})", "see that it can be read")
+        yield Finding(BAD, "folder", "", f"{SAFETY} cannot be listed ({error})", "check its permissions")
 
 
 def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iterator[Finding]:
@@ -75,7 +75,7 @@ def _about_slot(files: Files, slot: Slot, parents: Examined, deep: bool) -> Iter
         of_parent = [one for parent in slot.entry.parents for one in _about_parent(files, slot, parent, parents, deep)]
         if aside and any(one.severity == BAD for one in of_parent):
             names = slot.entry.parent_names
-            hint = f"`r2d2 restore` takes what has every row; else bring {names!r} back from a backup"
+            hint = f"`r2d2 restore` uses whichever copy has every row; else bring {names!r} back from a backup"
             aside, of_parent = ([replace(one, hint=hint) for one in found] for found in (aside, of_parent))
         yield from (*aside, *of_parent)
     if slot.state in SETTLED:
@@ -88,24 +88,29 @@ def _pending(files: Files, slot: Slot) -> Finding:
     try:
         wrong = _why_stuck(files, slot)
     except OSError as error:
-        because = f"it was left {slot.state}, and cannot be looked at ({error})"
-        return Finding(BAD, "pending", name, because, "put that right; any command then settles it")
+        because = f"it was left {slot.state}, and its files cannot be checked ({error})"
+        return Finding(BAD, "pending", name, because, "fix that; the next command then settles it")
     if wrong is not None:
         return Finding(BAD, "pending", name, *wrong)
-    return Finding(NOTE, "pending", name, f"it was left {slot.state}", "any command settles it, or says why not")
+    return Finding(
+        NOTE, "pending", name, f"it was left {slot.state}", "the next command settles it, or says why it cannot"
+    )
 
 
 def _why_stuck(files: Files, slot: Slot) -> tuple[str, str] | None:
-    """Why no command can settle it as things are, and what would help; None if one can."""
+    """The reason that no command can settle the table now, and a hint; None if a command can."""
     home, aside = slot.entry.child.location, in_quarantine(slot.slot)
     taken = files.stat(home) is not None
     if is_stranded(files, slot):
-        because = f"it was being restored, and is neither in quarantine nor, as it was, at {home!r}"
+        because = f"it was being restored, and is neither in quarantine nor unchanged at {home!r}"
         hint = "`r2d2 restore` rebuilds it by its recipe; if somebody has it, they can put it back first"
-        return because, f"move away what lies at {home!r}; {hint}" if taken else hint
+        return because, f"move away what is at {home!r}; {hint}" if taken else hint
     if slot.state is State.MOVING and taken and files.stat(aside) is not None:
-        because = f"it is in quarantine and cannot come back: something else lies at {home!r}"
-        return because, "move that away; the next command then puts the table back. `r2d2 restore --to DIR` copies it"
+        because = f"it is in quarantine and cannot be put back: something else is at {home!r}"
+        return (
+            because,
+            "move that away; the next command then puts the table back. `r2d2 restore --to DIR` makes a copy",
+        )
     if slot.state is State.MOVING and not taken and files.stat(aside) is None:
         because = f"it was on its way to quarantine, and is neither there nor at {home!r}: someone else moved it"
         return because, f"put it back at {home!r}, perhaps from a backup; the next command then settles it"
@@ -121,7 +126,7 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
         else:
             refuse_unexplained(child, look)
     except (Changed, OSError) as error:
-        because = f"its copy in quarantine is not what it was: {_said(error)}"
+        because = f"its copy in quarantine has changed: {_said(error)}"
         yield Finding(BAD, "quarantine", child.name, because, "restore it by its recipe now, while its parent is whole")
 
 
@@ -137,15 +142,15 @@ def _about_parent(files: Files, slot: Slot, pinned: TableSeen, parents: Examined
         if slot.state is State.QUARANTINED:
             hint = "restore it from quarantine now"
         elif slot.state is State.PURGING:
-            hint += f"; what its purge had not unlinked yet stays in {in_quarantine(slot.slot)} until then"
+            hint += f"; the files that its purge had not unlinked yet stay in {in_quarantine(slot.slot)} until then"
         if slot.state is not State.QUARANTINED:
-            hint += ". If that cannot be, `r2d2 forget` gives the table up"
-        yield Finding(BAD, "parent", child.name, f"its parent is not what it was: {_said(error)}", hint)
+            hint += ". If that is impossible, `r2d2 forget` gives the table up"
+        yield Finding(BAD, "parent", child.name, f"its parent has changed: {_said(error)}", hint)
         return
     more = [path for path in look.others if not is_bookkeeping(path) and path not in known]
     if more:
         because = f"its parent {parent.name!r} has grown: {some(more)}"
-        yield Finding(NOTE, "parent", child.name, because, "that is fine: what was added is not read")
+        yield Finding(NOTE, "parent", child.name, because, "that is fine: added files are not read")
 
 
 def _said(error: Changed | OSError) -> str:
@@ -157,18 +162,22 @@ def _about_place(files: Files, slot: Slot) -> Iterator[Finding]:
     try:
         taken = files.stat(child.location) is not None
     except OSError as error:
-        because = f"its old place {child.location!r} cannot be looked at ({error})"
-        yield Finding(BAD, "place", child.name, because, "see that the folder can be read; nothing is restored there")
+        because = f"its old place {child.location!r} cannot be checked ({error})"
+        yield Finding(
+            BAD, "place", child.name, because, "check the folder's permissions; until then nothing is restored there"
+        )
         return
     if taken:
-        because = f"something new lies at its old place {child.location!r}"
+        because = f"something new is at its old place {child.location!r}"
         yield Finding(NOTE, "place", child.name, because, "it can be restored to another folder")
 
 
 def _about_drills(slot: Slot) -> Iterator[Finding]:
     name = slot.entry.child.name
     if not slot.drills:
-        yield Finding(NOTE, "drill", name, "it was never rebuilt on trial", "run a drill; without one it is not purged")
+        yield Finding(
+            NOTE, "drill", name, "it was never drilled", "run `r2d2 drill`; a table is purged only after a drill"
+        )
     elif not slot.is_drilled:
         yield Finding(
             BAD, "drill", name, f"its last drill failed: {slot.drills[-1].because}", "restore it, or drill again"
@@ -178,34 +187,34 @@ def _about_drills(slot: Slot) -> Iterator[Finding]:
 def _leftovers(files: Files, registry: Registry) -> Iterator[Finding]:
     for name in files.names(SAFETY):
         if name not in _OURS:
-            yield Finding(NOTE, "leftover", "", f"{SAFETY}/{name} is not ours", "nothing here touches it")
+            yield Finding(NOTE, "leftover", "", f"{SAFETY}/{name} was not made by R2D2", "R2D2 leaves it alone")
     expected = (State.MOVING, State.QUARANTINED, State.PURGING, State.RESTORING)
     known = {slot.slot for slot in registry.active if slot.state in expected}
     for name in _names(files, QUARANTINE):
         if name not in known:
             yield _unexpected(registry, name)
     for name in _names(files, WORK):
-        hint = "the next apply, drill, purge or restore removes it" if is_slot(name) else "nothing here touches it"
+        hint = "the next apply, drill, purge or restore removes it" if is_slot(name) else "R2D2 leaves it alone"
         yield Finding(NOTE, "leftover", _name_of(registry, name), f"{WORK}/{name} is left over", hint)
 
 
 def _unexpected(registry: Registry, name: str) -> Finding:
-    """Something in quarantine that should not be there any more; after a restore by recipe, the damaged copy is."""
+    """Finding about an entry of quarantine that no deleted table needs, such as a damaged copy after a restore."""
     slot = registry.slots.get(name)
     if slot is not None and slot.state is State.RESTORED:
-        because = f"{QUARANTINE}/{name} is the copy that was not fit to be restored; the table is back by its recipe"
-        return Finding(NOTE, "leftover", slot.entry.child.name, because, "remove it when nobody needs it")
+        because = f"{QUARANTINE}/{name} is a copy that could not be restored; the table was rebuilt by its recipe"
+        return Finding(NOTE, "leftover", slot.entry.child.name, because, "remove it when it is no longer needed")
     if slot is not None and slot.state is State.PURGED:
-        because = f"{QUARANTINE}/{name} is left of a purged table: it could not be removed, or is no part of it"
+        because = f"{QUARANTINE}/{name} is left of a purged table: it could not be removed, or was not part of it"
         return Finding(
-            BAD, "leftover", slot.entry.child.name, because, "look into it, then remove it: nothing needs it"
+            BAD, "leftover", slot.entry.child.name, because, "look into it, then remove it: R2D2 does not need it"
         )
     if slot is None and is_slot(name):
-        because = f"{QUARANTINE}/{name} is a table that the journal does not know: it has lost records"
-        hint = "bring the journal back from a backup, or, if none knows it, move it elsewhere; till then all waits"
+        because = f"{QUARANTINE}/{name} is a table that the journal does not know: the journal has lost records"
+        hint = "restore the journal from a backup, or, if no backup knows the table, move it elsewhere; all else waits"
         return Finding(BAD, "leftover", "", because, hint)
     because = f"{QUARANTINE}/{name} belongs to no table in quarantine"
-    return Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; nothing here touches it")
+    return Finding(BAD, "leftover", _name_of(registry, name), because, "look into it; R2D2 leaves it alone")
 
 
 def _names(files: Files, folder: str) -> list[str]:

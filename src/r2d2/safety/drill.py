@@ -1,4 +1,4 @@
-"""Rebuild deleted tables on trial: is the result exact, and how long does it take? (HAZARDS 20)"""
+"""Rebuild deleted tables on trial, and record whether the result is exact and how long it took (HAZARDS 20)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from r2d2.safety.registry import Slot, State
 
 @dataclass(frozen=True, slots=True)
 class Drill:
-    """How one drill went."""
+    """Outcome of one drill."""
 
     table: str
     slot: str
     is_exact: bool
-    seconds: float  # of its rebuilding; its share by bytes, where several were rebuilt together
+    seconds: float  # to rebuild it; its share by bytes, where several were rebuilt together
     because: str
 
 
@@ -34,11 +34,11 @@ class Drilling(Rebuilding):
     """A table while it is drilled."""
 
     slot: str = ""
-    child: Placed | None = None  # in quarantine, as long as it is there
+    child: Placed | None = None  # its copy in quarantine; None once it is purged
 
 
 def drill(lake: Lake, *, rebuilder: Rebuilder, tables: Iterable[str] | None = None) -> tuple[Drill, ...]:
-    """Drill some deleted tables, or all. The outcome is recorded, unless the disk failed; nothing else changes."""
+    """Drill the named deleted tables, or all. Outcomes are recorded unless the disk failed; nothing else changes."""
     if tables is None:
         slots = deleted(lake.registry)
     else:
@@ -65,13 +65,13 @@ def _drill(lake: Lake, slots: Sequence[Slot], by: Rebuilder) -> Iterator[Drill]:
     for one, share in zip(trials, shares([one.entry for one in trials]), strict=True):
         scrap_or_say(lake.files, one.folder)
         because, took = ("", seconds * share) if one.error is None else (str(one.error.args[0]), 0.0)
-        if not isinstance(one.error, DiskError):  # what the disk refused says nothing about the recipe
+        if not isinstance(one.error, DiskError):  # a disk error says nothing about the recipe
             lake.write(Drilled(one.slot, because, took, lake.now()))
         yield Drill(one.entry.child.name, one.slot, not because, took, because)
 
 
 def _compare(trials: Sequence[Drilling], by: Rebuilder) -> None:
-    """While the child is there, it is compared by values: a digest alone has to be trusted soon enough."""
+    """Compare by values with the child as long as it is in quarantine; after the purge only its digest is left."""
 
     def question(one: Drilling) -> Compare:
         assert one.child is not None
@@ -79,6 +79,6 @@ def _compare(trials: Sequence[Drilling], by: Rebuilder) -> None:
 
     def take(one: Drilling, compared: Comparison) -> None:
         if compared.differs:
-            raise Changed(f"what was rebuilt differs: {compared.differs}")
+            raise Changed(f"the rebuilt table differs: {compared.differs}")
 
     ask(trials, lambda some: by.compare_many([question(one) for one in some]), take)

@@ -1,4 +1,4 @@
-"""Why something was not done. Whoever gets one of these can rely on it: nothing was lost, and little was changed."""
+"""Errors of safe deletion. Each of them means: no row was lost, and little was changed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from r2d2.errors import R2D2Error, UserError
 
 
 def in_one_line(error: BaseException) -> str:
-    """What went wrong and what would help, for a record or a cell."""
+    """The error and its hint in one line, for a record or a table cell."""
     if isinstance(error, R2D2Error):
         return f"{error.args[0]} — {error.hint}" if error.hint else str(error.args[0])
     return str(error) or type(error).__name__
 
 
 class Refused(UserError):
-    """A guard said no. What was asked was not done; what had been begun is undone or is undone by the next command."""
+    """A guard refused the request. A part that had begun is undone, at the latest by the next command."""
 
 
 class Changed(Refused):
-    """A table is not what the plan or the journal says it is."""
+    """A table differs from what the plan or the journal says of it."""
 
 
 class Busy(Refused):
@@ -25,18 +25,18 @@ class Busy(Refused):
 
 
 class DiskError(R2D2Error):
-    """The file system failed us: a full or broken disk, a missing permission. Nothing is lost; the command stopped."""
+    """The file system failed: a full or broken disk, a missing permission. The command stopped; no row is lost."""
 
 
 def disk_error(error: OSError) -> DiskError:
-    """What the file system said, for a person."""
-    hint = "nothing was lost; put that right and run any command, which recovers first"
+    """A DiskError with the message of an OSError."""
+    hint = "nothing was lost; fix that and run any command, which recovers first"
     return DiskError(f"the file system failed: {error}", hint=hint)
 
 
 class JournalDamaged(R2D2Error):
-    """The journal cannot be read to its end, or tells a story that cannot be: nothing is touched."""
+    """The journal is unreadable somewhere, or its records contradict each other: nothing is touched."""
 
 
 class JournalStopped(R2D2Error):
-    """A record could not be written for certain: this process does nothing more; the next command recovers."""
+    """A record may or may not be on disk: this process stops; the next command recovers."""

@@ -1,4 +1,4 @@
-"""The one door to the file system. Every call that matters goes through it, so that tests can count, fail and kill it.
+"""The interface to the file system. Every call that matters goes through it, so that tests can count and fail it.
 
 Paths are relative to a root, with `/`; '' is the root. No call follows a link. `move` never replaces anything.
 An implementation raises plain OSError (FileExistsError, FileNotFoundError, …).
@@ -19,13 +19,13 @@ FILE, FOLDER, OTHER = "file", "folder", "other"
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What a path is, without following it if it is a link."""
+    """Kind, size and version of a path itself; links are not followed."""
 
     kind: str  # file, folder, or other: links, pipes, devices
     size_bytes: int
     version: FileVersion
-    written_ns: int  # the newest of its times, the system's own included, which a writer cannot set back
-    file_system: str  # a rename is one step within it
+    written_ns: int  # the later of mtime and ctime; a writer cannot set ctime back
+    file_system: str  # a rename is atomic within it
     links: int
 
 
@@ -34,10 +34,10 @@ class Files(Protocol):
 
     @property
     def root(self) -> str:
-        """The absolute path of the root, for those who read tables by path."""
+        """The absolute path of the root, for readers that open tables by path."""
 
     def stat(self, path: str) -> Stat | None:
-        """What lies there; None if nothing does."""
+        """The path's Stat; None if nothing is there."""
 
     def names(self, path: str) -> list[str]:
         """The entries of a folder, sorted."""
@@ -61,13 +61,13 @@ class Files(Protocol):
         """Make one folder that must not exist yet."""
 
     def open_as(self, path: str, like: Sequence[str]) -> None:
-        """Open a file or folder to the group and others who can reach all of *like*; what its owner may do stays."""
+        """Give group and others the access that they have to all of *like*; the owner's access stays."""
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
+        """Rename a file or folder, atomically refusing a target that exists."""
 
     def unlink(self, path: str) -> None:
-        """Remove one file (or a link, not what it leads to)."""
+        """Remove one file, or a link itself."""
 
     def remove_folder(self, path: str) -> None:
         """Remove one empty folder."""
@@ -76,14 +76,14 @@ class Files(Protocol):
         """Hold the lock file *path*; raises Busy, with the holder's note, if another does."""
 
     def lock_holder(self, path: str) -> str | None:
-        """The note of whoever holds the lock now; None if nobody does."""
+        """The note of the process that holds the lock; None if it is free."""
 
     def lies_above(self, name: str) -> str | None:
-        """The nearest folder above the root that holds something of this name; None if none does."""
+        """The nearest folder above the root that has an entry of this name, or None."""
 
 
 def refuse_remote(address: str) -> None:
-    """Object stores and HDFS: not yet. Their rename is a copy, or their locks are not ours (HAZARDS 23)."""
+    """Refuse object stores and HDFS: their rename is a copy, or their locks differ from POSIX (HAZARDS 23)."""
     scheme, separator, _ = address.partition("://")
     if separator:
         raise Refused(

@@ -1,6 +1,6 @@
 """Give up a table that is lost: its parent was changed or removed after the purge, and no copy is left.
 
-Rows are never given up that can still be had: a table whose parent is whole, or cannot be read just now, is refused.
+A table is refused if its rows can still be had: its parent is unchanged, or cannot be read at the moment.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Forget:
 
 
 def forget(lake: Lake, *, tables: Iterable[str], approved_by: str) -> tuple[Forget, ...]:
-    """Give these up, all or none: their parents need not stay any more, and nobody is warned again.
+    """Give up all these tables, or none: their parents are unpinned and warnings about them end.
 
-    Their recipes stay in the journal: should a parent come back as it was, `restore` still rebuilds them.
+    Their recipes stay in the journal: `restore` can rebuild them if a parent comes back unchanged.
     """
     refuse_nameless(approved_by)
     parents = Examined(lake.files, alone=False)
@@ -42,7 +42,7 @@ def forget(lake: Lake, *, tables: Iterable[str], approved_by: str) -> tuple[Forg
 
 
 def refuse_recoverable(files: Files, slot: Slot, parents: Examined) -> str:
-    """Why a table cannot be had any more; one that can be is not given up (HAZARDS 20)."""
+    """Return why a table is lost; refuse one that can still be restored or rebuilt (HAZARDS 20)."""
     name = slot.entry.child.name
     if slot.state not in (State.PURGED, State.PURGING):
         raise Refused(f"{name!r} is not lost: it is {slot.state}", hint="`r2d2 restore` brings it back")

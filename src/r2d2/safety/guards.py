@@ -1,4 +1,4 @@
-"""What forbids a plan before anything is looked at on disk. Each guard is a function; docs/operations.md has a list."""
+"""Guards that check a plan before any table is read from disk, one function each; docs/safety.md lists them all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGE_SHARE = 0.2  # of the lake's tables or bytes: above it the number of table
 
 @dataclass(frozen=True, slots=True)
 class LakeSize:
-    """Tables and bytes of a whole lake, as somebody has counted them."""
+    """Number of tables and bytes of a whole lake."""
 
     tables: int
     size_bytes: int
@@ -41,7 +41,7 @@ def check_plan(
     typed: int | None,
     empty_too: bool,
 ) -> None:
-    """All guards that need only the plan, the registry and the size of the lake now."""
+    """Run all guards that need only the plan, the registry and the current size of the lake."""
     refuse_other_version(plan.version)
     refuse_unsealed(plan)
     refuse_malformed(plan)
@@ -62,38 +62,38 @@ def check_plan(
 
 
 def refuse_other_lake(plan: Plan, lake_root: str) -> None:
-    """Equal relative paths in another lake are other tables."""
+    """Refuse a plan of another lake: equal relative paths are other tables there."""
     if plan.lake_root != lake_root:
         raise Refused(f"the plan is for the lake {plan.lake_root}, not {lake_root}", hint="give the plan's lake")
 
 
 def refuse_used(plan: Plan, registry: Registry) -> None:
-    """A plan is used once, whatever became of it (HAZARDS 17, 18)."""
+    """Refuse a plan that was used before, whatever its outcome (HAZARDS 17, 18)."""
     used = registry.plans.get(plan.plan_id)
     if used is not None:
         raise Refused(f"the plan was used before, approved by {used.approved_by}", hint="make a new plan")
 
 
 def refuse_nameless(approved_by: str) -> None:
-    """Somebody answers for a deletion."""
+    """Refuse a deletion that no named person approved."""
     if not approved_by.strip():
-        raise Refused("nobody approved the plan", hint="say who does")
+        raise Refused("nobody approved the plan", hint="say who approves it")
 
 
 def smaller_size(plan: Plan, now: LakeSize) -> LakeSize:
-    """The lake as the plan states it or as it was counted now, whichever is smaller: a plan may state anything."""
+    """The smaller of the lake's size in the plan and its size now: the plan's figure is not trusted alone."""
     return LakeSize(min(plan.lake_tables, now.tables), min(plan.lake_bytes, now.size_bytes))
 
 
 def number_to_type(plan: Plan, now: LakeSize) -> int | None:
-    """The number of tables, if the plan takes so much of the lake that a person should type it (HAZARDS 30)."""
+    """The number of tables that a person must type, if the plan takes a large share of the lake (HAZARDS 30)."""
     size = smaller_size(plan, now)
     tables = len(plan.entries) > LARGE_SHARE * size.tables
     return len(plan.entries) if tables or plan.size_bytes > LARGE_SHARE * size.size_bytes else None
 
 
 def refuse_large(plan: Plan, now: LakeSize, typed: int | None) -> None:
-    """A plan that takes a large share of the lake needs the number of tables typed back (HAZARDS 30)."""
+    """Refuse a plan that takes a large share of the lake until the number of tables is typed back (HAZARDS 30)."""
     number, size = number_to_type(plan, now), smaller_size(plan, now)
     if number is not None and typed != number:
         raise Refused(
@@ -104,9 +104,9 @@ def refuse_large(plan: Plan, now: LakeSize, typed: int | None) -> None:
 
 
 def refuse_overlapping(plan: Plan) -> None:
-    """A table twice, or one in another's folder, would be counted twice and deleted once (HAZARDS 1)."""
+    """Refuse a table named twice, or one inside another's folder: it would be counted twice (HAZARDS 1)."""
     known: set[str] = set()
-    for location in sorted(entry.child.location for entry in plan.entries):  # what holds a folder sorts before it
+    for location in sorted(entry.child.location for entry in plan.entries):  # a folder sorts before its content
         for above in _down_to(location):
             if above in known:
                 raise Refused(f"the plan deletes {above!r} and {location!r}, which overlap", hint="make a new plan")
@@ -114,7 +114,7 @@ def refuse_overlapping(plan: Plan) -> None:
 
 
 def refuse_deleting_parents(plan: Plan) -> None:
-    """Nothing is deleted that something deleted is rebuilt from (HAZARDS 16, 17)."""
+    """Refuse to delete a table from which another table of the plan is rebuilt (HAZARDS 16, 17)."""
     children = Places((entry.child.location, entry.child.name) for entry in plan.entries)
     for entry in plan.entries:
         for parent in entry.parents:
@@ -126,16 +126,18 @@ def refuse_deleting_parents(plan: Plan) -> None:
 
 
 def refuse_same_table(entry: Entry) -> None:
-    """A table is not its own copy, nor is one inside the other, nor two names of the same files (HAZARDS 1)."""
+    """Refuse a child that is its own parent, lies inside it, or has the same files under other names (HAZARDS 1)."""
     child, files = entry.child, {file.version.identity for file in entry.child.files}
     for parent in entry.parents:
         shared = files & {file.version.identity for file in parent.files}
         if shared or overlaps(child.location, parent.location):
-            raise Refused(f"{child.name!r} and {parent.name!r} are not two tables", hint="scan and plan anew")
+            raise Refused(
+                f"{child.name!r} and {parent.name!r} are not two separate tables", hint="scan again and make a new plan"
+            )
 
 
 def refuse_deleted_parent(entry: Entry, gone: Places) -> None:
-    """What is deleted, or on its way, can rebuild nothing (HAZARDS 16)."""
+    """Refuse a parent that is deleted or being deleted (HAZARDS 16)."""
     for parent in entry.parents:
         name = gone.touching(parent.location)
         if name is not None:
@@ -146,34 +148,34 @@ def refuse_deleted_parent(entry: Entry, gone: Places) -> None:
 
 
 def refuse_pinned_child(entry: Entry, pins: Places) -> None:
-    """What a deleted table is rebuilt from stays (HAZARDS 15, 16)."""
+    """Refuse to delete a table from which a deleted table is rebuilt (HAZARDS 15, 16)."""
     name = pins.touching(entry.child.location)
     if name is not None:
         raise Refused(f"{entry.child.name!r} is pinned: {name!r} is rebuilt from it", hint=f"restore {name!r} first")
 
 
 def refuse_empty(entry: Entry, empty_too: bool) -> None:
-    """A table without rows is contained in everything; that says nothing (HAZARDS 12)."""
+    """Refuse a table without rows: it is contained in every table, which proves nothing (HAZARDS 12)."""
     if entry.expected.rows == 0 and not empty_too:
         raise Refused(f"{entry.child.name!r} has no rows", hint="--empty-too lets tables without rows go, too")
 
 
 def refuse_unread(entry: Entry) -> None:
-    """A file of the child that nobody read, and that is no known bookkeeping, would go unread (HAZARDS 8)."""
+    """Refuse a child with files that were not read and are not known bookkeeping (HAZARDS 8)."""
     unread = [file.path for file in entry.child.files if not file.holds_rows and not is_bookkeeping(file.path)]
     if unread:
         raise Refused(f"{entry.child.name!r} has files that were not read: {some(unread)}", hint="it cannot be deleted")
 
 
 class Places:
-    """Named places in the lake, asked for one that is the same as another place, above it, or below it."""
+    """Index of named places in the lake; finds one that is equal to a given place, above it, or below it."""
 
     def __init__(self, places: Iterable[tuple[str, str]]) -> None:
         self._names = dict(places)
         self._sorted = sorted(self._names)
 
     def touching(self, location: str) -> str | None:
-        """The name of such a place, if there is one."""
+        """The name of a place that is equal to *location*, above it, or below it; None without one."""
         for above in _down_to(location):
             if above in self._names:
                 return self._names[above]

@@ -1,8 +1,8 @@
-"""The journal: append-only lines of JSON, each with a number and a checksum, on disk before what it announces.
+"""The journal: append-only lines of JSON, each numbered and checksummed, on disk before the effect it announces.
 
-A line is `{"crc":"…","record":{…},"seq":n}`. The CRC covers number and record and goes on from the CRC of the line
-before, so that a line that is lost, repeated or moved does not fit. A last line that is no whole line of JSON was torn
-by a crash: nothing followed it, so it counts as not written. Any other line that does not fit stops everything.
+A line is `{"crc":"…","record":{…},"seq":n}`. The CRC covers number and record and continues the CRC of the line
+before, so that a lost, repeated or moved line is noticed. A last line that is incomplete JSON was torn by a crash:
+nothing followed it, so it counts as not written. Any other line that does not fit stops everything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from r2d2.safety.records import FORMAT, Opened, Record, decode_record, encode_re
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a journal tells."""
+    """Content of a journal."""
 
     records: tuple[Record, ...]
     size_bytes: int  # of the lines that fit
@@ -30,7 +30,7 @@ class Told:
 
 
 def read_journal(files: Files) -> Told:
-    """Read it; nothing is changed. No journal tells nothing."""
+    """Read the journal without changing it; a missing journal is empty."""
     if files.stat(JOURNAL) is None:
         return Told((), 0, 0, 0)
     refuse_other_format(files)
@@ -51,7 +51,7 @@ def read_journal(files: Files) -> Told:
 
 
 def refuse_other_format(files: Files) -> None:
-    """A journal of another version may mean something else by the same words (HAZARDS 22)."""
+    """Refuse a journal of another format: its words may mean something else (HAZARDS 22)."""
     if files.stat(JOURNAL) is None:
         return
     first = _fits(next(files.chunks(JOURNAL), b"").partition(b"\n")[0] + b"\n", 0, 0)
@@ -73,11 +73,11 @@ class Journal:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a record may or may not be on disk, so that nothing more may be done."""
+        """Whether a write failed, so that it is unknown if the record is on disk; nothing more may be done."""
         return self._stopped
 
     def append(self, record: Record) -> None:
-        """Write a record and make it durable. If that fails, this journal takes no more."""
+        """Write a record and make it durable. After a failure this journal refuses further records."""
         if self._stopped:
             raise JournalStopped("an earlier record could not be written", hint="run the command again")
         line, crc = line_of(record, self._length, self._crc)
@@ -93,17 +93,17 @@ class Journal:
         except OSError as error:
             raise JournalStopped(
                 f"cannot write the journal ({error.strerror or error})",
-                hint="nothing was lost; put that right and run any command, which recovers first",
+                hint="nothing was lost; fix that and run any command, which recovers first",
             ) from error
 
 
 def open_journal(files: Files, told: Told, first: Callable[[], Record]) -> tuple[Journal, Told]:
-    """The journal that was just read, made if there is none, cut to the lines that fit. The lock is held."""
+    """Open the journal that was just read: create it if missing, cut off a torn line. The lock is held."""
     if files.stat(JOURNAL) is None:
         files.create(JOURNAL, ())
     if told.torn_bytes:
         files.truncate(JOURNAL, told.size_bytes)
-    files.sync(JOURNAL)  # always: whoever wrote the last record may have been killed before syncing it
+    files.sync(JOURNAL)  # always: the writer of the last record may have been killed before its sync
     files.sync(SAFETY)
     journal = Journal(files, told)
     if not told.records:
@@ -121,7 +121,7 @@ def line_of(record: Record, number: int, crc_before: int) -> tuple[bytes, int]:
 
 
 def _fits(line: bytes, number: int, crc_before: int) -> tuple[Record, int] | None:
-    """The record of a line and its CRC, if the line is, to the byte, what we would have written."""
+    """The record of a line and its CRC, if the line is exactly the bytes that `line_of` writes; else None."""
     try:
         record = decode_record(codec.parse(line)["record"])
     except (codec.Malformed, KeyError, TypeError):
@@ -131,7 +131,7 @@ def _fits(line: bytes, number: int, crc_before: int) -> tuple[Record, int] | Non
 
 
 def refuse_damage(content: bytes, line: bytes, end: int, number: int) -> None:
-    """A crash tears the last line only, and leaves no whole JSON there; anything else is damage, not ours to guess."""
+    """Refuse a line that does not fit, unless a crash tore it: then it is the last one, and incomplete JSON."""
     if (end and end < len(content)) or _is_whole(line) or _goes_on(line):
         raise JournalDamaged(
             f"record {number} of {JOURNAL} is damaged",
@@ -140,7 +140,7 @@ def refuse_damage(content: bytes, line: bytes, end: int, number: int) -> None:
 
 
 def _goes_on(line: bytes) -> bool:
-    """Whether a whole record is followed by more in its line: so its end was damaged, and what follows was a record."""
+    """Whether a complete record is followed by more in its line: then its newline was damaged, and a record follows."""
     text = line.decode("utf-8", "replace")
     try:
         _, end = json.JSONDecoder().raw_decode(text)

@@ -1,4 +1,4 @@
-"""A lake held for one command: locked, its journal open, what a crash left behind put right."""
+"""Hold a lake for one command: lock it and open its journal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from r2d2.safety.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time of day, and one that only goes forward; passed in so that tests need not wait 30 days."""
+    """Wall clock and monotonic clock; passed in so that tests can skip 30 days."""
 
     now: Callable[[], float] = time.time
     tick: Callable[[], float] = time.monotonic
@@ -28,7 +28,7 @@ class Clock:
 
 @dataclass(slots=True)
 class Lake:
-    """What every command works on. Holding one means holding the lock."""
+    """A locked lake: files, journal, registry and clock. Holding one means holding the lock."""
 
     files: Files
     journal: Journal
@@ -36,13 +36,13 @@ class Lake:
     clock: Clock
 
     def write(self, record: Record) -> None:
-        """Put a record on disk, and only then know it. One that cannot follow is refused before it is written."""
+        """Write a record to disk, then to the registry. A record that contradicts the registry is refused first."""
         self.registry.refuse_impossible(record)
         self.journal.append(record)
         self.registry.learn(record)
 
     def now(self) -> int:
-        """The time that goes into records."""
+        """The time for records, in whole seconds since 1970."""
         return int(self.clock.now())
 
 
@@ -62,7 +62,7 @@ def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
 
 
 def read_registry(files: Files) -> Registry:
-    """What the journal says now, without lock and without changing anything."""
+    """The registry as the journal has it now; needs no lock and changes nothing."""
     try:
         return Registry(_read(files).records)
     except OSError as error:
@@ -70,34 +70,34 @@ def read_registry(files: Files) -> Registry:
 
 
 def _read(files: Files) -> Told:
-    aside = slots_aside(files)  # before the journal is read: whoever moves a table has announced it by then
+    aside = slots_aside(files)  # list before reading the journal: a table in quarantine was announced there first
     told = read_journal(files)
     refuse_unknown_slots(aside, told)
     return told
 
 
 def slots_aside(files: Files) -> tuple[str, ...]:
-    """What lies in quarantine under names that we give."""
+    """Names in quarantine that have the form of a slot."""
     there = files.stat(SAFETY) is not None and files.stat(QUARANTINE) is not None
     return tuple(name for name in files.names(QUARANTINE) if is_slot(name)) if there else ()
 
 
 def refuse_unknown_slots(aside: tuple[str, ...], told: Told) -> None:
-    """A table lies in quarantine of which the journal knows nothing: so it is not the whole journal (HAZARDS 22)."""
+    """Refuse a journal that does not know a table in quarantine: it has lost records (HAZARDS 22)."""
     known = {record.slot for record in told.records if isinstance(record, MoveIntended)}
     unknown = [name for name in aside if name not in known]
     if unknown:
         raise JournalDamaged(
             f"the journal has lost records: {len(unknown):,} in {QUARANTINE} are not in it, such as {unknown[0]}",
-            hint="nothing was touched; bring the journal back from a backup, or, if none knows them, move them out of "
+            hint="nothing was touched; restore the journal from a backup; if no backup knows them, move them out of "
             "there: each is a whole table",
         )
 
 
 def make_folders(files: Files) -> None:
-    """The folders that safety needs in the lake, durable before anything is put there.
+    """Make the folders that safety needs in the lake, durably, before anything is put there.
 
-    They are synced even if they exist: whoever made them may have been killed before doing so.
+    They are synced even if they exist: the process that made them may have been killed before its sync.
     """
     for path, above in ((SAFETY, ""), (QUARANTINE, SAFETY), (WORK, SAFETY)):
         found = files.stat(path)
@@ -105,7 +105,7 @@ def make_folders(files: Files) -> None:
             with suppress(FileExistsError):  # another process makes it just now
                 files.make_folder(path)
         elif found.kind != FOLDER:
-            raise Refused(f"{path} in {files.root} is no folder", hint="find out what put it there")
+            raise Refused(f"{path} in {files.root} is not a folder", hint="find out what put it there")
         files.sync(above)
 
 

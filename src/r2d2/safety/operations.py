@@ -1,4 +1,4 @@
-"""What an apply does, as a list. `explain` prints it and `apply` runs it: the same list, so that neither can differ."""
+"""List the operations of an apply. `explain` prints this list and `apply` runs it, so that both always agree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from r2d2.safety.snapshots import some
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """Is the plan whole, unused, of this lake, and does nothing pinned or deleted speak against it?"""
+    """Check that the plan is unchanged, unused and of this lake, and touches no pinned or deleted table."""
 
     plan: Plan
 
@@ -24,7 +24,7 @@ class CheckPlan:
 
 @dataclass(frozen=True, slots=True)
 class CheckTables:
-    """Are child and parents, to the byte, what they were when the plan was made?"""
+    """Check that child and parents are unchanged, to the byte, since the plan was made."""
 
     entry: Entry
 
@@ -60,7 +60,7 @@ class MoveAside:
 
 @dataclass(frozen=True, slots=True)
 class VerifyAside:
-    """Run the recipes and compare with the tables in quarantine; hash all of them anew."""
+    """Run the recipes, compare their output with the tables in quarantine, and hash all files again."""
 
     tables: tuple[tuple[Entry, str], ...]  # with their slots
 
@@ -94,7 +94,7 @@ Operation = CheckPlan | CheckTables | UsePlan | MoveAside | VerifyAside | Commit
 
 
 def operations(plan: Plan) -> tuple[Operation, ...]:
-    """Everything that applying *plan* does, in order. All checks come before the first effect."""
+    """All operations of applying *plan*, in order. All checks come before the first effect."""
     steps: list[Operation] = [CheckPlan(plan)]
     steps += [CheckTables(entry) for entry in plan.entries]
     steps.append(UsePlan(plan))
@@ -107,7 +107,7 @@ def operations(plan: Plan) -> tuple[Operation, ...]:
 
 
 def explain(plan: Plan) -> tuple[str, ...]:
-    """The same, in sentences."""
+    """The operations of a plan, as sentences."""
     return tuple(operation.explain() for operation in operations(plan))
 
 

@@ -1,4 +1,4 @@
-"""Where things lie below a lake, and which paths may be named in plans and journals (HAZARDS 31)."""
+"""Paths of the safety folder, and the check of paths in plans and journals (HAZARDS 31)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 
 from r2d2.safety.errors import Refused
 
-SAFETY = ".r2d2-safety"  # in the lake's root, so that moving a table there is a rename on one file system
+SAFETY = ".r2d2-safety"  # in the lake's root, so that a move to it stays on one file system
 JOURNAL = f"{SAFETY}/journal.jsonl"
 LOCK = f"{SAFETY}/lock"
 QUARANTINE = f"{SAFETY}/quarantine"
-WORK = f"{SAFETY}/work"  # rebuilt tables on their way: always made from what is elsewhere, so always scrap
+WORK = f"{SAFETY}/work"  # tables while they are rebuilt; all of it is derived, so it may be removed at any time
 
 _LONGEST_PATH = 4000
 _LONGEST_NAME = 255
@@ -20,7 +20,7 @@ _SLOT = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def check_path(path: str) -> str:
-    """*path* itself, if it names something strictly below a root without leaving it; else it is refused.
+    """Return *path* if it stays strictly below the root; refuse it otherwise.
 
     >>> check_path("sales/2024")
     'sales/2024'
@@ -32,7 +32,7 @@ def check_path(path: str) -> str:
 
 
 def why_unsafe(path: str) -> str:
-    """What is wrong with a path in a plan or a journal; '' if nothing is.
+    """The reason that a path may not stand in a plan or a journal; '' if it may.
 
     >>> [why_unsafe(path) for path in ("a/b", "../b", "/etc")]
     ['', "has a part '..'", 'is absolute']
@@ -68,7 +68,7 @@ def overlaps(one: str, other: str) -> bool:
 
 
 def slot_of(plan_id: str, location: str) -> str:
-    """The name of a table in quarantine: a hash, so that no name of a table is ever a name there."""
+    """The name of a table in quarantine: a hash, so that table names never become file names there."""
     text = f"{plan_id}\0{location}".encode("utf-8", "surrogateescape")
     return hashlib.sha256(text).hexdigest()
 

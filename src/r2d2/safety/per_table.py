@@ -1,4 +1,4 @@
-"""Steps that many tables take together. What fails for one is its own end, and nobody else's."""
+"""Run steps on many tables together. A failure ends one table's way; the others go on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Protocol, TypeVar
 from r2d2.errors import EngineEnded, R2D2Error
 from r2d2.safety.errors import JournalStopped, disk_error
 
-# A full disk, or a process that may open nothing more, concerns every table alike.
+# A full disk, or a process out of file descriptors or memory, affects every table.
 _EVERYBODY_S = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
 class Trial(Protocol):
-    """One table on its way."""
+    """A table that takes steps together with others."""
 
-    error: R2D2Error | None  # why it goes no further
+    error: R2D2Error | None  # the reason that it stopped; None while it goes on
 
 
 One = TypeVar("One", bound=Trial)
@@ -26,7 +26,7 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """What the disk refuses of one table becomes that table's error; what concerns them all is raised as it is."""
+    """Turn an OSError into this table's DiskError; raise an error that affects every table as it is."""
     try:
         yield
     except OSError as error:
@@ -36,14 +36,14 @@ def own_errors() -> Iterator[None]:
 
 
 def each(trials: Iterable[One], step: Callable[[One], None]) -> None:
-    """Take a step with each table that is still on its way."""
+    """Run a step on each table without an error; keep an error with its table."""
     for trial in trials:
         if trial.error is None:
             try:
                 with own_errors():
                     step(trial)
             except JournalStopped:
-                raise  # whether the record is on disk is not known: the next command finds out
+                raise  # the record may or may not be on disk: the next command finds out
             except R2D2Error as error:
                 trial.error = error
 
@@ -53,14 +53,14 @@ def ask(
     question: Callable[[list[One]], Sequence[Answer | R2D2Error]],
     take: Callable[[One, Answer], None],
 ) -> None:
-    """Ask one question about all that are still on their way, and take each answer by itself."""
+    """Ask one question about all tables without an error, and handle each answer by itself."""
     waiting = [trial for trial in trials if trial.error is None]
     if not waiting:
         return
     try:
         answers = question(waiting)
     except EngineEnded:
-        raise  # it says nothing of any table, and whoever comes next would be told the same
+        raise  # the engine is gone: an error of no single table
     except R2D2Error as error:
         for trial in waiting:
             trial.error = error

@@ -1,4 +1,4 @@
-"""What a plan says: which tables may go, what they and their parents were when it was made, and how to rebuild them.
+"""Plans: the tables to delete, a snapshot of each and of its parents, and the recipes to rebuild them.
 
 A plan is data. It is bound to the files it was made from, carries its own SHA-256, and can be used once (HAZARDS 18).
 """
@@ -24,12 +24,12 @@ _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
 
-# What writers and systems leave beside data. It holds no rows, so it may go with a table unread.
+# Files that writers and systems leave beside data. They hold no rows, so they may be deleted unread.
 _BOOKKEEPING = ("_SUCCESS", "_metadata", "_common_metadata", "_started_*", "_committed_*", ".*.crc", ".DS_Store")
 
 
 def is_bookkeeping(path: str) -> bool:
-    """Whether a file's name says that it is a writer's or the system's own note.
+    """Whether a file's name marks it as bookkeeping of a writer or the system.
 
     >>> is_bookkeeping("day=1/_SUCCESS"), is_bookkeeping("_notes.txt")
     (True, False)
@@ -65,7 +65,7 @@ class TableSeen:
 
     @property
     def rows(self) -> TableSeen:
-        """The same without what writers and systems leave beside data: all that it takes to have every row."""
+        """The table without its bookkeeping: only the files that hold rows."""
         return replace(self, files=tuple(file for file in self.files if file.holds_rows))
 
     @property
@@ -85,11 +85,11 @@ def folders_of(paths: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table to delete, and what brings it back."""
+    """One table to delete, with its parents and the recipe that rebuilds it."""
 
     child: TableSeen
-    parents: tuple[TableSeen, ...]  # one, as yet
-    recipe: Mapping[str, Any]  # data for the rebuilder; nothing here looks into it
+    parents: tuple[TableSeen, ...]  # one, for now
+    recipe: Mapping[str, Any]  # data for the rebuilder; opaque here
     recipe_sha256: str
     expected: Content  # of the child
     column_mapping: Mapping[str, Any] | None = None  # room for columns that parents name differently; None: by name
@@ -107,7 +107,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a person approves and `apply` does."""
+    """A list of deletions that a person approves and `apply` performs."""
 
     version: int
     plan_id: str
@@ -120,7 +120,7 @@ class Plan:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all that goes."""
+        """Bytes of all tables to delete."""
         return sum(entry.child.size_bytes for entry in self.entries)
 
 
@@ -130,7 +130,7 @@ def recipe_digest(recipe: Mapping[str, Any]) -> str:
 
 
 def seal(plan: Plan) -> Plan:
-    """The plan with the SHA-256 that fits it."""
+    """The plan with its SHA-256 filled in."""
     return replace(plan, sha256=sha256_of(plan))
 
 
@@ -158,7 +158,7 @@ def plan_bytes(plan: Plan) -> bytes:
 
 
 def read_plan(path: str) -> Plan:
-    """The plan in a file. An edited, cut or foreign one is refused."""
+    """Read a plan from a file; refuse an edited, cut or foreign one."""
     try:
         with open(path, "rb") as file:
             return parse_plan(file.read())
@@ -169,7 +169,7 @@ def read_plan(path: str) -> Plan:
 
 
 def parse_plan(content: bytes) -> Plan:
-    """The plan in some bytes, checked for all that can be checked without looking at the lake."""
+    """Parse a plan, with all checks that need no look at the lake."""
     try:
         value = codec.parse(content)
         refuse_other_version(value.get("version", VERSION) if type(value) is dict else VERSION)
@@ -182,7 +182,7 @@ def parse_plan(content: bytes) -> Plan:
 
 
 def refuse_other_version(version: object) -> None:
-    """A plan of another version may mean something else by the same words (HAZARDS 18)."""
+    """Refuse a plan of another version: its words may mean something else (HAZARDS 18)."""
     if version != VERSION:
         raise Refused(
             f"the plan is of version {version}, and this version of R2D2 uses plans of version {VERSION}",
@@ -191,13 +191,13 @@ def refuse_other_version(version: object) -> None:
 
 
 def refuse_unsealed(plan: Plan) -> None:
-    """A plan whose SHA-256 does not fit was changed after it was made (HAZARDS 18)."""
+    """Refuse a plan with a wrong SHA-256: it was changed after it was made (HAZARDS 18)."""
     if plan.sha256 != sha256_of(plan):
         raise Refused("the plan was changed after it was made", hint="make a new plan; do not edit it")
 
 
 def refuse_malformed(plan: Plan) -> None:
-    """Paths that lead elsewhere, digests that are none, tables without files, recipes that were swapped."""
+    """Refuse paths that leave the lake, malformed digests, tables without files, and swapped recipes."""
     if not plan.entries or not _ID.fullmatch(plan.plan_id):
         raise Refused("the plan has no entries or no proper id", hint="make a new plan")
     for entry in plan.entries:
@@ -205,7 +205,7 @@ def refuse_malformed(plan: Plan) -> None:
 
 
 def refuse_malformed_entry(entry: Entry) -> None:
-    """The same for one entry; entries in the journal pass through here, too."""
+    """Refuse one malformed entry, of a plan or of the journal."""
     for table in (entry.child, *entry.parents):
         _refuse_malformed_table(table)
     distinct = len({parent.location for parent in entry.parents})
@@ -214,7 +214,7 @@ def refuse_malformed_entry(entry: Entry) -> None:
     if entry.recipe_sha256 != recipe_digest(entry.recipe):
         raise Refused(f"the recipe of {entry.child.name!r} does not fit its digest", hint="make a new plan")
     if not 0 <= entry.expected.distinct_rows <= entry.expected.rows or not entry.expected.digest:
-        raise Refused(f"the counts of {entry.child.name!r} cannot be", hint="make a new plan")
+        raise Refused(f"the counts of {entry.child.name!r} are impossible", hint="make a new plan")
 
 
 def _refuse_malformed_table(table: TableSeen) -> None:
@@ -223,7 +223,7 @@ def _refuse_malformed_table(table: TableSeen) -> None:
     for path in paths:
         check_path(join(table.location, path))
     fits = paths == [""] if not table.is_folder else "" not in paths
-    # A path that is both a file and a folder above one cannot be.
+    # No path may be both a file and a folder above one.
     fits = fits and len(set(paths)) == len(paths) > 0 and not set(paths) & set(table.folders)
     fits = fits and all(_HEX.fullmatch(file.sha256) and file.size_bytes >= 0 for file in table.files)
     fits = fits and all(is_posix_version(file.version) for file in table.files)

@@ -1,4 +1,4 @@
-"""The file layer on a POSIX file system: every path is walked from the root, folder by folder, following no link."""
+"""File layer on a POSIX file system. Every path is walked from the root, folder by folder, without following links."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from r2d2.safety.posix_versions import version_of
 
 _CHUNK = 1 << 20
 _NO_REPLACE = 1  # RENAME_NOREPLACE
-_PATIENCE_SECONDS = 0.1  # a look at the lock takes far less
-# By name, so that the module can be imported where these are missing; `refuse_no_posix` says what then.
+_PATIENCE_SECONDS = 0.1  # a check of the lock takes far less
+# By name, so that the module can be imported where these are missing; `refuse_no_posix` refuses such a system.
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
-_FILE_FLAGS = _NO_LINKS | getattr(os, "O_NONBLOCK", 0)  # not blocking: the name may be a pipe by now
+_FILE_FLAGS = _NO_LINKS | getattr(os, "O_NONBLOCK", 0)  # non-blocking: the name may have become a pipe
 
 RenameNew = Callable[[int, str, int, str], None]
 
 
 class PosixFiles:
-    """The files below a folder that is opened once and held, so that nobody can put another in its place."""
+    """Files below a folder that is opened once and held open, so that it cannot be replaced by another."""
 
     def __init__(self, root: str, *, rename_new: RenameNew | None = None) -> None:
         refuse_remote(root)
@@ -48,7 +48,7 @@ class PosixFiles:
         return self._root
 
     def lies_above(self, name: str) -> str | None:
-        """The nearest folder above the root that holds something of this name."""
+        """The nearest folder above the root that has an entry of this name, or None."""
         folder = self._root
         while (above := os.path.dirname(folder)) != folder:
             folder = above
@@ -57,15 +57,15 @@ class PosixFiles:
         return None
 
     def close(self) -> None:
-        """Let go of the root."""
+        """Close the root folder."""
         os.close(self._descriptor)
 
     def stat(self, path: str) -> Stat | None:
-        """What lies there; None if nothing does."""
+        """The path's Stat; None if nothing is there."""
         try:
             with self._above(path) as (folder, name):
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):  # the latter also where a folder above is a link by now
+        except (FileNotFoundError, NotADirectoryError):  # the latter also if a folder above has become a link
             return None
         return _as_stat(found)
 
@@ -119,12 +119,12 @@ class PosixFiles:
 
     def make_folder(self, path: str) -> None:
         """Make one folder that must not exist yet."""
-        mode = 0o700 if path in (SAFETY, QUARANTINE, WORK) else 0o777  # what was private at home is so there
+        mode = 0o700 if path in (SAFETY, QUARANTINE, WORK) else 0o777  # private tables stay private there
         with self._above(path) as (folder, name):
             os.mkdir(name, mode, dir_fd=folder)
 
     def open_as(self, path: str, like: Sequence[str]) -> None:
-        """Open a file or folder to the group and others who can reach all of *like*; what its owner may do stays."""
+        """Give group and others the access that they have to all of *like*; the owner's access stays."""
         opened = [self._open_to(one) for one in like]
         group, wanted = opened[0]
         for other, also in opened[1:]:
@@ -135,14 +135,14 @@ class PosixFiles:
             if os.fstat(descriptor).st_gid != group:
                 try:
                     os.fchown(descriptor, -1, group)
-                except PermissionError:  # then its group is another one, and gets nothing
+                except PermissionError:  # the file keeps its own group, which gets no access
                     wanted &= 0o707
             os.fchmod(descriptor, os.fstat(descriptor).st_mode & 0o700 | wanted)
         finally:
             os.close(descriptor)
 
     def _open_to(self, path: str) -> tuple[int, int]:
-        """The group of a file or folder, and what it and others may do there if every folder above lets them pass."""
+        """The group of a path, and the access of group and others to it, through every folder above."""
         with self._above(path) as (folder, name):
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
         wanted = found.st_mode & 0o077
@@ -154,7 +154,7 @@ class PosixFiles:
         return found.st_gid, wanted
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file or folder to a name that must not exist, without a moment in which it could be replaced."""
+        """Rename a file or folder, atomically refusing a target that exists."""
         rename = rename_aside if target.startswith(f"{SAFETY}/") else self._rename_new
         with self._above(source) as (from_folder, name), self._above(target) as (to_folder, new_name):
             rename(from_folder, name, to_folder, new_name)
@@ -171,7 +171,7 @@ class PosixFiles:
 
     @contextmanager
     def lock(self, path: str, note: str) -> Iterator[None]:
-        """Hold the lock file; the system drops it with the process, however that ends."""
+        """Hold the lock file; the system releases it when the process ends, in whatever way."""
         descriptor = self._open(path, os.O_RDWR | os.O_CREAT)
         try:
             if not _try_lock(descriptor):
@@ -184,7 +184,7 @@ class PosixFiles:
             os.close(descriptor)
 
     def lock_holder(self, path: str) -> str | None:
-        """The note of whoever holds the lock now; None if nobody does."""
+        """The note of the process that holds the lock; None if it is free."""
         try:
             descriptor = self._open(path, os.O_RDONLY)
         except FileNotFoundError:
@@ -195,7 +195,7 @@ class PosixFiles:
             os.close(descriptor)
 
     def _refuse_another_lock_file(self, path: str, descriptor: int) -> None:
-        """A lock on a file that was removed or replaced since it was opened keeps nobody out."""
+        """Refuse a lock file that was removed or replaced since it was opened: its lock keeps nobody out."""
         there = self.stat(path)
         if there is None or there.version.identity != version_of(os.fstat(descriptor)).identity:
             raise Busy(f"the lock file of {self._root} was replaced", hint="try again, and leave that file alone")
@@ -205,7 +205,7 @@ class PosixFiles:
             descriptor = os.open(name, flags | _FILE_FLAGS, 0o644, dir_fd=folder)
         if not modes.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OSError(errno.EINVAL, "is no regular file", path)
+            raise OSError(errno.EINVAL, "is not a regular file", path)
         return descriptor
 
     @contextmanager
@@ -231,32 +231,32 @@ class PosixFiles:
 
 
 def refuse_no_posix() -> None:
-    """Without a way to open things without following links, and from a folder that is held, no path is safe."""
+    """Refuse a system that cannot open files relative to an open folder without following links."""
     if not hasattr(os, "O_NOFOLLOW") or os.open not in os.supports_dir_fd:
         raise Refused("deleting and restoring is not supported on this system yet", hint="use Linux or macOS")
 
 
 def rename_new_by_kernel(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
-    """renameat2 with RENAME_NOREPLACE; where kernel or file system lacks it, the way that POSIX has."""
+    """Rename with renameat2 and RENAME_NOREPLACE; fall back to plain POSIX where kernel or file system lacks it."""
     if not _rename_by_kernel(from_folder, name, to_folder, new_name):
         rename_new_by_link(from_folder, name, to_folder, new_name)
 
 
 def rename_aside(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
-    """The same to a name that nobody else makes, in the safety folder, which is locked.
+    """Rename into the safety folder, which is locked, to a name that only this process makes.
 
-    Whatever bears the old name at that instant goes along. By `link` and `unlink`, a file that a writer puts there in
-    between would be lost.
+    The file that has the old name at that instant is the one moved. With `link` and `unlink`, a file that a writer
+    puts there in between would be lost.
     """
     if not _rename_by_kernel(from_folder, name, to_folder, new_name):
         _rename_after_a_look(from_folder, name, to_folder, new_name)
 
 
 def rename_new_by_link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
-    """The same with POSIX alone, where others may make the new name, and nobody but us touches the old one.
+    """Rename with plain POSIX calls: others may create the new name, and only this process touches the old one.
 
     A file gets its new name by `link`, which never replaces, and then loses the old one; a crash in between leaves
-    one file under two names, which recovery knows. A folder is renamed: POSIX lets that replace an empty folder only.
+    one file under two names, which recovery handles. A folder is renamed: POSIX lets that replace an empty folder only.
     """
     if modes.S_ISDIR(os.stat(name, dir_fd=from_folder, follow_symlinks=False).st_mode):
         _rename_after_a_look(from_folder, name, to_folder, new_name)
@@ -266,7 +266,7 @@ def rename_new_by_link(from_folder: int, name: str, to_folder: int, new_name: st
 
 
 def _rename_by_kernel(from_folder: int, name: str, to_folder: int, new_name: str) -> bool:
-    """Whether kernel and file system have the call at all; if so, it is done."""
+    """Rename with renameat2; False if kernel or file system lacks the call."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
         return False
@@ -298,7 +298,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Take the lock. Whoever only looks has it for a moment, so that one refusal is not yet an answer."""
+    """Take the lock. Retry for a short time: a process that only checks the lock shares it for an instant."""
     import fcntl
 
     until = time.monotonic() + _PATIENCE_SECONDS
@@ -310,7 +310,8 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _is_locked(descriptor: int) -> bool:
-    """Whether a command holds the lock. Those who look share it: they neither see nor refuse one another."""
+    """Whether a command holds the lock. Checks take a shared lock, so that they do not disturb one another."""
+
     import fcntl
 
     return not _flock(descriptor, fcntl.LOCK_SH)

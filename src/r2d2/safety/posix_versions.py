@@ -1,4 +1,4 @@
-"""Make and compare the versions of files on POSIX file systems. No other module knows how their texts are spelled."""
+"""Make and compare versions of files on POSIX file systems. Only this module knows how they are spelled."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _STATE = re.compile(r"\d+:-?\d+:-?\d+", re.ASCII)
 
 
 def version_of(found: os.stat_result) -> FileVersion:
-    """Return the version of a file that was just looked at."""
+    """Return the version of a file from its stat result."""
     return posix_version(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def posix_version(device: int, inode: int, size_bytes: int, modified_ns: int, changed_ns: int) -> FileVersion:
-    """Spell a version out. It is always settled: safety reads every byte, and relies on no clock between two looks.
+    """Spell a version. It is always settled: safety hashes every byte, and relies on no clock between two snapshots.
 
     >>> posix_version(7, 12, 300, 5, 6)
     FileVersion(identity='posix:7:12', state='300:5:6', settled=True)
@@ -26,7 +26,7 @@ def posix_version(device: int, inode: int, size_bytes: int, modified_ns: int, ch
 
 
 def is_posix_version(version: FileVersion) -> bool:
-    """Tell whether a version that was read from disk is one that `posix_version` spells."""
+    """Tell whether a version has the spelling of `posix_version`."""
     return bool(_IDENTITY.fullmatch(version.identity) and _STATE.fullmatch(version.state) and version.settled)
 
 
@@ -36,7 +36,7 @@ def same_object(one: str, other: str) -> bool:
 
 
 def same_version(one: FileVersion, other: FileVersion) -> bool:
-    """Tell whether nobody wrote to a file, or set its times or permissions, between two looks at it."""
+    """Tell whether a file's content, times and permissions stayed the same between two snapshots."""
     return same_object(one.identity, other.identity) and one[1:] == other[1:]
 
 

@@ -1,4 +1,4 @@
-"""All that is looked at, table by table, before an apply has its first effect; and the same for who only asks."""
+"""Check each table of a plan on disk, before an apply has its first effect; `objections` runs the same checks alone."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from r2d2.safety.snapshots import (
 
 
 class TableChecks:
-    """Tables of a plan on disk against the plan and the registry. A parent of many children is read once."""
+    """Checks of a plan's tables on disk against the plan and the registry. A parent of many children is read once."""
 
     def __init__(self, files: Files, registry: Registry, *, home: str = QUARANTINE) -> None:
         self._files = files
         self._registry = registry
-        self._home = home  # tables can only go to a folder of their own file system, and this is in it
+        self._home = home  # a folder on the file system that tables are moved to
         self._parents = Examined(files, alone=True)
         self._pinned: dict[str, str] | None = None
         self._needed = NeededBytes(files, registry)
 
     def check(self, entry: Entry, *, now: float, quiet_seconds: float) -> None:
-        """Run every guard that looks at the child and its parents."""
+        """Run every guard that reads the child and its parents."""
         refuse_lake_above(self._files)
         for table in (entry.child, *entry.parents):
             refuse_lake_between(self._files, table)
@@ -62,7 +62,7 @@ class TableChecks:
         return home.file_system
 
     def _pins(self) -> Mapping[str, str]:
-        """The identities of the files, as they are now, of all parents in use; looked up once."""
+        """Current identities of the files of all pinned parents, with the table that needs each; looked up once."""
         if self._pinned is None:
             self._pinned = {}
             for path, _, name in _files_of_parents(self._registry):
@@ -73,20 +73,20 @@ class TableChecks:
 
 
 class NeededBytes:
-    """What deleted tables are rebuilt from, by its bytes: a parent that was renamed still is the parent."""
+    """Files of pinned parents by SHA-256: a renamed parent is still recognised by its bytes."""
 
     def __init__(self, files: Files, registry: Registry) -> None:
         self._files = files
         self._missing: dict[str, tuple[str, str] | None] = {}
-        self._needed: defaultdict[str, dict[str, str]] = defaultdict(dict)  # SHA-256: places, and who needs each
+        self._needed: defaultdict[str, dict[str, str]] = defaultdict(dict)  # SHA-256: places, and the table of each
         for path, file, name in _files_of_parents(registry):
             if file.holds_rows:
                 self._needed[file.sha256][path] = name
 
     def missing(self, sha256: str) -> tuple[str, str] | None:
-        """A place where such bytes should lie for a deleted table and do not, and the table; None if there is none.
+        """A place where a deleted table needs these bytes and they are missing, and that table; else None.
 
-        Each place is looked at once: many tables may have the same bytes.
+        Each place is read once: many tables may have the same bytes.
         """
         if sha256 not in self._missing:
             places = self._needed.get(sha256, {})
@@ -96,14 +96,14 @@ class NeededBytes:
 
 
 def _files_of_parents(registry: Registry) -> Iterator[tuple[str, FileSeen, str]]:
-    """Every file of every parent in use: its path, the file, and the deleted table that needs it."""
+    """Every file of every pinned parent: its path, the file, and the deleted table that needs it."""
     for slot in registry.active:
         for parent in slot.entry.parents:
             yield from ((join(parent.location, file.path), file, slot.entry.child.name) for file in parent.files)
 
 
 def refuse_last_copy(child: TableSeen, needed: NeededBytes) -> None:
-    """Bytes that a deleted table is rebuilt from stay, wherever they were moved to (HAZARDS 15, 16)."""
+    """Refuse to delete the last copy of bytes that a deleted table is rebuilt from, wherever it is (HAZARDS 15, 16)."""
     for file in child.files:
         missing = needed.missing(file.sha256)
         if missing is not None:
@@ -115,7 +115,7 @@ def refuse_last_copy(child: TableSeen, needed: NeededBytes) -> None:
 
 
 def refuse_lake_above(files: Files) -> None:
-    """A lake in a lake has a journal of its own, and does not know what tables the other one needs (HAZARDS 15, 16)."""
+    """Refuse a lake inside a lake: each has its own journal and does not know the other's pins (HAZARDS 15, 16)."""
     above = files.lies_above(SAFETY)
     if above is not None:
         raise Refused(
@@ -125,7 +125,7 @@ def refuse_lake_above(files: Files) -> None:
 
 
 def refuse_lake_between(files: Files, table: TableSeen) -> None:
-    """The same from above: a table that lies in a folder from which tables were deleted by itself."""
+    """Refuse a table inside a folder that has its own safety folder, the same case seen from above."""
     parts = table.location.split("/")
     for depth in range(1, len(parts) + 1):
         folder = "/".join(parts[:depth])
@@ -138,7 +138,7 @@ def refuse_lake_between(files: Files, table: TableSeen) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What speaks against deleting a table now."""
+    """Reason against deleting a table now."""
 
     table: str
     because: str
@@ -148,7 +148,7 @@ class Objection:
 def objections(
     files: Files, registry: Registry, plan: Plan, *, now: float, quiet_seconds: float
 ) -> tuple[Objection, ...]:
-    """What an apply would refuse each table for, if it began now. Nothing is changed, and no lock is needed."""
+    """Reasons for which an apply would refuse tables now. Read-only; needs no lock."""
     has_quarantine = files.stat(SAFETY) is not None and files.stat(QUARANTINE) is not None
     checks = TableChecks(files, registry, home=QUARANTINE if has_quarantine else "")
     found = []

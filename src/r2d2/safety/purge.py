@@ -1,4 +1,4 @@
-"""Free the space: unlink tables in quarantine that nobody missed and that can be rebuilt. A second, separate step."""
+"""Free the space: unlink tables in quarantine that nobody missed and that can be rebuilt. Separate from apply."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ RETENTION_SECONDS = 30 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What became of one table in quarantine."""
+    """Outcome of a purge for one table in quarantine."""
 
     table: str
     slot: str
     is_purged: bool
     freed_bytes: int
-    because: str  # why not
+    because: str  # the reason if it was not purged, else ''
 
 
 def purge(lake: Lake, *, retention_seconds: float = RETENTION_SECONDS) -> tuple[Purge, ...]:
-    """Purge every table whose time is over, that was drilled, and whose parent is unchanged. The others stay."""
+    """Purge every table whose retention is over, that was drilled, and whose parent is unchanged; keep the others."""
     slots = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
     parents = ParentsOnDisk(lake.files)
     needed = NeededBytes(lake.files, lake.registry)
@@ -57,7 +57,7 @@ def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, needed: NeededBytes, 
 
 
 def _look_again(lake: Lake, slot: Slot, look: Look, parent_looks: Sequence[Look]) -> None:
-    """A last look between the record and the first unlink: whoever wrote to either is seen now at the latest."""
+    """Check once more between the record and the first unlink: a write to either table is noticed now at the latest."""
     try:
         with own_errors():
             refuse_moving_target(lake.files, slot.entry.child, in_quarantine(slot.slot), look)
@@ -69,19 +69,19 @@ def _look_again(lake: Lake, slot: Slot, look: Look, parent_looks: Sequence[Look]
 
 
 def refuse_early(slot: Slot, *, now: float, retention_seconds: float) -> None:
-    """The grace period: time for somebody to miss the table."""
+    """Refuse to purge before the retention time is over, so that somebody can miss the table first."""
     left = slot.since + retention_seconds - now
     if left > 0:
         raise Refused(f"{slot.entry.child.name!r} stays in quarantine for {left / 86400:.1f} more days")
 
 
 def refuse_undrilled(slot: Slot) -> None:
-    """Only what was rebuilt and compared may lose its last copy (HAZARDS 20)."""
+    """Refuse to purge a table unless its last drill was exact (HAZARDS 20)."""
     if not slot.is_drilled:
         because = f": {slot.drills[-1].because}" if slot.drills else " yet"
         raise Refused(f"no drill has rebuilt {slot.entry.child.name!r} exactly{because}")
 
 
 def refuse_drifted_parent(parents: ParentsOnDisk, slot: Slot) -> tuple[Look, ...]:
-    """The parents are about to hold the only copy of the rows: to the byte, and on disk (HAZARDS 13, 15)."""
+    """Refuse parents that changed or are not on disk: they will hold the only copy of the rows (HAZARDS 13, 15)."""
     return examine_parents(parents, slot.entry)

@@ -1,4 +1,4 @@
-"""Moving tables, and telling afterwards whether a move happened."""
+"""Move tables durably, and tell afterwards whether a move happened."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from r2d2.safety.snapshots import below, look_at
 
 
 def in_quarantine(slot: str) -> str:
-    """Where a table lies in quarantine."""
+    """Path of a table in quarantine."""
     return f"{QUARANTINE}/{slot}"
 
 
 def in_work(slot: str) -> str:
-    """Where a table is rebuilt."""
+    """Path of the folder in which a table is rebuilt."""
     return f"{WORK}/{slot}"
 
 
 def move_durably(files: Files, source: str, target: str) -> None:
-    """Move, and see to it that the move survives a loss of power: the new name first (HAZARDS 23)."""
+    """Move, and make the move survive a loss of power, the new name first (HAZARDS 23)."""
     files.move(source, target)
     sync_names(files, source, target)
 
 
 def sync_names(files: Files, source: str, target: str) -> None:
-    """Make durable that something went from *source* to *target*, whoever moved it."""
+    """Make a move from *source* to *target* durable, whichever process made it."""
     for folder in dict.fromkeys((folder_of(target), folder_of(source))):
         if files.stat(folder) is not None:
             files.sync(folder)
 
 
 def make_folders_above(files: Files, path: str) -> None:
-    """The folders that hold *path*, made and synced from the top."""
+    """Make and sync the folders above *path*, from the top."""
     parts = path.split("/")[:-1]
     for depth in range(1, len(parts) + 1):
         folder = "/".join(parts[:depth])
@@ -46,12 +46,12 @@ def make_folders_above(files: Files, path: str) -> None:
             with suppress(FileExistsError):
                 files.make_folder(folder)
         elif found.kind != FOLDER:
-            raise Refused(f"{folder!r} is no folder", hint="move it out of the way")
+            raise Refused(f"{folder!r} is not a folder", hint="move it out of the way")
         files.sync(folder_of(folder))
 
 
 def drop_second_name(files: Files, keep: str, drop: str) -> bool:
-    """If one file has both names, as a move by links leaves it when it is killed half-way, unlink the second."""
+    """Unlink the second name of one file that has both, as a move by links leaves it if killed half-way."""
     kept, dropped = files.stat(keep), files.stat(drop)
     if kept is None or dropped is None or kept.kind == FOLDER:
         return False
@@ -63,10 +63,10 @@ def drop_second_name(files: Files, keep: str, drop: str) -> bool:
 
 
 def has_arrived(files: Files, slot: Slot) -> bool:
-    """Whether the very table that was being restored lies at its place.
+    """Whether the table that was being restored is at its place now.
 
-    The identity alone is not enough: once a folder is removed, the next one that is made may get its number. So the
-    listed files must be there, too. A table that a recipe made has no such list: it must not be empty.
+    The identity alone is not enough: a new folder may reuse the inode number of a removed one. So the listed files
+    must be there, too. A table rebuilt by a recipe has no such list: it must not be empty.
     """
     assert slot.restore is not None
     child, restore = slot.entry.child, slot.restore
@@ -85,7 +85,7 @@ def has_arrived(files: Files, slot: Slot) -> bool:
 
 
 def is_stranded(files: Files, slot: Slot) -> bool:
-    """Whether a restore was broken off and the table is in neither place: our move or somebody's hand took it."""
+    """Whether a restore was interrupted and the table is neither in quarantine nor at its place."""
     if slot.state is not State.RESTORING or slot.restore is None or slot.restore.source != in_quarantine(slot.slot):
         return False
     return files.stat(slot.restore.source) is None and not has_arrived(files, slot)
@@ -94,12 +94,12 @@ def is_stranded(files: Files, slot: Slot) -> bool:
 def scrap(files: Files, folder: str) -> None:
     """Empty and remove a folder in which a table was being rebuilt. Links in it are removed, not followed."""
     if not (folder.startswith(WORK + "/") and is_slot(folder.removeprefix(WORK + "/"))):
-        raise Refused(f"{folder!r} is no work folder", hint="only those are ever emptied")
+        raise Refused(f"{folder!r} is not a work folder", hint="only work folders are ever emptied")
     remove_all(files, folder)
 
 
 def scrap_or_say(files: Files, folder: str) -> str:
-    """The same where nothing hangs on it: why the folder is still there, or ''. The next command tries again."""
+    """Remove a work folder if possible; return why it is still there, or ''. The next command tries again."""
     try:
         with own_errors():
             scrap(files, folder)
@@ -109,7 +109,7 @@ def scrap_or_say(files: Files, folder: str) -> str:
 
 
 def remove_all(files: Files, folder: str) -> None:
-    """Unlink what lies in a folder of ours and remove it, if it is there."""
+    """Unlink everything in a folder that R2D2 made, and remove it; do nothing if it is missing."""
     found = files.stat(folder)
     if found is None:
         return
@@ -122,5 +122,5 @@ def remove_all(files: Files, folder: str) -> None:
         folders.update(join(folder, "/".join(parts[:depth])) for depth in range(1, len(parts)))
         if not path.endswith("/"):
             files.unlink(join(folder, path))
-    for path in sorted(folders, reverse=True):  # what lies deeper sorts behind what holds it
+    for path in sorted(folders, reverse=True):  # a folder sorts before its content
         files.remove_folder(path)

@@ -1,4 +1,4 @@
-"""Run recipes into folders of ours and see that what came out is exact. Used by drill and restore."""
+"""Run recipes into work folders and check that the output is exact. Used by drill and restore."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from r2d2.safety.unlink import ParentsOnDisk
 
 @dataclass(slots=True)
 class Rebuilding:
-    """A table that is being rebuilt into a folder of ours."""
+    """A table that is being rebuilt into a work folder."""
 
     entry: Entry
     folder: str
-    parents: tuple[Look, ...] = ()  # as they were found unchanged
+    parents: tuple[Look, ...] = ()  # snapshots from when they were found unchanged
     rebuilt: Placed | None = None
     error: R2D2Error | None = None
 
 
 def examine_parents(parents: Examined | ParentsOnDisk, entry: Entry) -> tuple[Look, ...]:
-    """How the parents look, if the files that were pinned are unchanged to the byte. Files added since are not read."""
+    """Snapshots of the parents, once their pinned files are found unchanged to the byte. Added files are ignored."""
     return tuple(_examine_parent(parents, entry, parent) for parent in entry.parents)
 
 
@@ -46,7 +46,7 @@ def _examine_parent(parents: Examined | ParentsOnDisk, entry: Entry, parent: Tab
 
 
 def drifted(entry: Entry, parent: TableSeen, error: Changed) -> Changed:
-    """A parent that is not what it was cannot rebuild the child: what is wrong, and what would help (HAZARDS 15)."""
+    """The error for a parent that changed and so cannot rebuild the child, with a hint (HAZARDS 15)."""
     return Changed(
         f"{entry.child.name!r} cannot be rebuilt: its parent {error.args[0]}",
         hint=f"bring the files of {parent.name!r} back from a backup; `r2d2 doctor` names them",
@@ -54,15 +54,15 @@ def drifted(entry: Entry, parent: TableSeen, error: Changed) -> Changed:
 
 
 def unreadable(entry: Entry, parent: TableSeen, error: DiskError) -> DiskError:
-    """A parent that the disk does not give us may be what it was: the child waits, and nobody else."""
+    """The error for a parent that cannot be read and may be unchanged: only this child waits."""
     return DiskError(
         f"{entry.child.name!r} cannot be rebuilt: its parent {parent.name!r} cannot be read ({error.__cause__})",
-        hint="put that right and try again; if the disk is broken, bring the parent's files back from a backup",
+        hint="fix that and try again; if the disk is broken, bring the parent's files back from a backup",
     )
 
 
 def rebuild_all(lake: Files, there: Files, trials: Sequence[Rebuilding], by: Rebuilder) -> None:
-    """Make a folder in *there* for each, rebuild the child into it, and see that it holds what it should, no more."""
+    """Make a folder in *there* for each table, rebuild the child into it, and check its files and content."""
     parents = Examined(lake, alone=False)
 
     def begin(one: Rebuilding) -> None:
@@ -84,32 +84,32 @@ def rebuild_all(lake: Files, there: Files, trials: Sequence[Rebuilding], by: Reb
 
 
 def rebuilt(one: Rebuilding) -> Placed:
-    """What was rebuilt, once it was."""
+    """The rebuilt table; it must have been rebuilt."""
     assert one.rebuilt is not None
     return one.rebuilt
 
 
 def refuse_odd_output(files: Files, folder: str, written: tuple[str, ...], *, one_file: bool) -> None:
-    """Exactly the files that the rebuilder names, all of them regular, in the folder that it was given."""
+    """Refuse a work folder that holds anything but the regular files that the rebuilder returned."""
     found = set(below(files, folder))
     odd = sorted(found ^ set(written)) + [path for path in sorted(found) if not _is_file(files, join(folder, path))]
     if odd or not written or (one_file and len(written) != 1):
-        raise Refused(f"the rebuilder left something odd: {some(odd) or len(written)}", hint="report this")
+        raise Refused(f"the rebuilder left unexpected files: {some(odd) or len(written)}", hint="report this")
 
 
 def refuse_inexact(one: Rebuilding, content: Content) -> None:
-    """What was rebuilt must have the counts and the digest that the child had (HAZARDS 15, 20)."""
+    """Refuse a rebuilt table with other counts or another digest than the child had (HAZARDS 15, 20)."""
     entry = one.entry
     if content != entry.expected:
         raise Changed(
-            f"what the recipe made of {entry.child.name!r} is not what was deleted: "
+            f"what the recipe rebuilt differs from the deleted {entry.child.name!r}: "
             f"{content.rows} rows for {entry.expected.rows}, or another digest",
             hint="nothing was put in place; `r2d2 doctor` checks the parent",
         )
 
 
 def refuse_parent_in_motion(files: Files, one: Rebuilding) -> None:
-    """A parent that was written to while it was read was perhaps read half old, half new (HAZARDS 14)."""
+    """Refuse a parent that was written to during the rebuild: old and new rows may be mixed (HAZARDS 14)."""
     for parent, before in zip(one.entry.parents, one.parents, strict=True):
         if look_at(files, parent.rows, parent.location).files != before.files:
             raise Changed(f"{parent.name!r} is being written to", hint="wait until its writer has ended")
@@ -123,7 +123,7 @@ def examine_quarantined(files: Files, slot: Slot) -> Placed:
 
 
 def has_all_its_rows(files: Files, slot: Slot) -> bool:
-    """Whether what lies in quarantine is the table but for what writers and systems leave beside data."""
+    """Whether the copy in quarantine has every file that holds rows, unchanged, and beside them only bookkeeping."""
     rows = slot.entry.child.rows
     try:
         with own_errors():

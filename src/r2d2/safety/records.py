@@ -1,4 +1,4 @@
-"""What the journal can say. Each record is written before (…Intended) or after the effect that it names."""
+"""Records of the journal. Each is written before (…Intended) or after the effect that it names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class PlanStarted:
-    """From here on the plan is used, whatever becomes of it."""
+    """The plan is used from here on, whatever its outcome."""
 
     plan_id: str
     plan_sha256: str
@@ -63,7 +63,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class CommitWithdrawn:
-    """A writer was seen right after the record: the table is to go back."""
+    """A write was noticed right after the commit: the table goes back."""
 
     slot: str
     because: str
@@ -98,7 +98,7 @@ class PurgeUndone:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was listed is gone from quarantine; the recipe is what is left of the table."""
+    """The listed files are gone from quarantine; only the recipe is left of the table."""
 
     slot: str
     at: int
@@ -110,13 +110,13 @@ class RestoreIntended:
 
     slot: str
     source: str  # below the root: in quarantine, or in the work folder
-    identity: str  # of what is moved: tells it from what others put in its place
+    identity: str  # of the moved file or folder, to tell it from another at its place
     at: int
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreUndone:
-    """It was not moved, and stays where it was."""
+    """The table was not moved and stays where it was."""
 
     slot: str
     because: str
@@ -133,7 +133,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Somebody gave the table up: its parent is not what it was, and no copy is left."""
+    """Somebody gave the table up: its parent changed and no copy is left."""
 
     slot: str
     approved_by: str
@@ -154,7 +154,7 @@ Later = (
     | Restored
     | Forgotten
 )
-"""What can be said of a table after `MoveIntended`."""
+"""Records about a table that may follow its `MoveIntended`."""
 
 Record = Opened | PlanStarted | MoveIntended | Later
 KINDS: dict[str, type[Any]] = {
@@ -172,7 +172,7 @@ def encode_record(record: Record) -> dict[str, Any]:
 
 
 def decode_record(value: Any) -> Record:
-    """The record in what `encode_record` gave; names and paths in it are checked anew (HAZARDS 31)."""
+    """The record from the output of `encode_record`; names and paths in it are checked again (HAZARDS 31)."""
     if type(value) is not dict or value.get("kind") not in KINDS:
         raise codec.Malformed("is of no known kind")
     kind = KINDS[value["kind"]]

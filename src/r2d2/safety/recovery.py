@@ -1,6 +1,6 @@
-"""What a crash left behind is finished or undone, at the start of every command. Unknown is left alone and named.
+"""Finish or undo interrupted work at the start of every command; name unknown files and leave them alone.
 
-Each branch can itself be killed anywhere and run again: it looks at what is there, acts, syncs, and records last.
+Each branch can itself be killed anywhere and run again: it checks the disk, acts, syncs, and records last.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from r2d2.safety.unlink import ParentsOnDisk, settle_purge
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What recovery did about one table, or why it did nothing."""
+    """Action of recovery on one table, or the reason that it did nothing."""
 
-    table: str  # '' if it concerns none
-    did: str  # '' if it was left as it is
+    table: str  # '' if it is about no single table
+    did: str  # '' if the table was left alone
     because: str
 
 
 @contextmanager
 def open_lake(files: Files, clock: Clock | None = None) -> Iterator[tuple[Lake, tuple[Recovered, ...]]]:
-    """Lock a lake, recover it, and hand it out: how every command begins."""
+    """Lock a lake, recover it, and yield it. Every command begins so."""
     with hold(files, clock) as lake:
         yield lake, recover(lake)
 
 
 def recover(lake: Lake) -> tuple[Recovered, ...]:
-    """Settle everything that is half-way. Doing it twice does nothing the second time."""
+    """Settle every interrupted table. Idempotent."""
     parents = ParentsOnDisk(lake.files)
     done = [settle(lake, slot, parents) for slot in lake.registry.active]
     return (*(one for one in done if one is not None), *clear_work(lake.files))
 
 
 def settle(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> Recovered | None:
-    """Settle one table; None if there is nothing to settle. One that cannot be settled does not stop the others."""
+    """Settle one table; None if nothing needs it. A table that cannot be settled does not stop the others."""
     try:
         with own_errors():
             did, because = _settle(lake, slot, parents)
@@ -74,7 +74,7 @@ def _settle(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
 
 
 def undo_move(lake: Lake, slot: Slot, because: str) -> str:
-    """Bring a table back from quarantine to its place; what stands in the way of that, or ''."""
+    """Move a table back from quarantine to its place; return the obstacle, or '' if done."""
     if lake.journal.is_stopped:
         raise JournalStopped("the journal cannot be written", hint="run any command, which recovers first")
     files, home, aside = lake.files, slot.entry.child.location, in_quarantine(slot.slot)
@@ -86,7 +86,7 @@ def undo_move(lake: Lake, slot: Slot, because: str) -> str:
         sync_names(files, aside, home)
     else:
         if files.stat(home) is not None:
-            return f"something else lies at {home!r} by now; the table is whole in quarantine"
+            return f"something else is at {home!r} by now; the table is whole in quarantine"
         make_folders_above(files, home)
         move_durably(files, aside, home)
     lake.write(MoveUndone(slot.slot, because, lake.now()))
@@ -102,7 +102,7 @@ def settle_restore(lake: Lake, slot: Slot) -> tuple[str, str]:
         sync_names(files, source, home)
         lake.write(Restored(slot.slot, lake.now()))
         return "the restore was finished", "it was interrupted"
-    if is_stranded(files, slot):  # nothing is recorded: it may yet come back to its place, as it was
+    if is_stranded(files, slot):  # no record yet: somebody may still put it back unchanged
         because = "it is neither at its old place nor in quarantine: someone else moved or replaced it"
         return "", f"{because} — `r2d2 restore` rebuilds it by its recipe"
     sync_names(files, home, source)
@@ -111,7 +111,7 @@ def settle_restore(lake: Lake, slot: Slot) -> tuple[str, str]:
 
 
 def clear_work(files: Files) -> Iterator[Recovered]:
-    """Remove half-rebuilt tables: all that is in the work folder was made from what is elsewhere."""
+    """Remove half-rebuilt tables: everything in the work folder is derived."""
     for name in files.names(WORK):
         left = scrap_or_say(files, f"{WORK}/{name}") if is_slot(name) else ""
         if left:

@@ -1,4 +1,4 @@
-"""What became of each table, derived from the journal alone: states, pins, drills, plans that were used."""
+"""State of each table, derived from the journal alone: states, pins, drills, used plans."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from r2d2.safety.records import (
 
 
 class State(StrEnum):
-    """Where a table is in its life after a plan named it."""
+    """State of a table after a plan named it."""
 
     MOVING = "moving"  # intent written; in the lake or in quarantine
     UNDONE = "undone"  # in the lake, as before
@@ -43,9 +43,9 @@ class State(StrEnum):
 
 PINNING = frozenset((State.MOVING, State.QUARANTINED, State.PURGING, State.PURGED, State.RESTORING))
 
-SETTLED = frozenset((State.QUARANTINED, State.PURGED))  # of those: nothing is half-way
+SETTLED = frozenset((State.QUARANTINED, State.PURGED))  # of these, the states without unfinished work
 
-# In which states a record may be written. Anything else cannot be, and stops (HAZARDS 22).
+# States in which each record may be written. Any other combination is damage and stops everything (HAZARDS 22).
 _SOURCES: dict[type[Later], tuple[State, ...]] = {
     Committed: (State.MOVING,),
     CommitWithdrawn: (State.QUARANTINED,),
@@ -74,7 +74,7 @@ _TARGETS: dict[type[Later], State] = {
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One table that a plan moved, or meant to."""
+    """One table that a plan moved or intended to move."""
 
     slot: str
     plan_id: str
@@ -84,7 +84,7 @@ class Slot:
     drills: tuple[Drilled, ...] = ()
     committed: Committed | None = None
     restore: RestoreIntended | None = None  # while it is being restored
-    before: State = State.MOVING  # where a restore that is undone leads back to
+    before: State = State.MOVING  # the state to return to if the restore is undone
     purged_at: int | None = None
     restored_at: int | None = None
 
@@ -95,7 +95,7 @@ class Slot:
 
 
 class Registry:
-    """All of it. It only learns: what the journal says next."""
+    """All tables and plans of a journal. It changes only by learning the journal's next record."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._slots: dict[str, Slot] = {}
@@ -105,7 +105,7 @@ class Registry:
 
     @property
     def slots(self) -> Mapping[str, Slot]:
-        """Every table that a plan ever moved or meant to, in that order."""
+        """Every table that a plan ever moved or intended to move, in that order."""
         return self._slots
 
     @property
@@ -115,16 +115,16 @@ class Registry:
 
     @property
     def active(self) -> tuple[Slot, ...]:
-        """The tables that are out of the lake or on the way, the newest last."""
+        """The tables that are out of the lake or being moved, the newest last."""
         return tuple(slot for slot in self._slots.values() if slot.state in PINNING)
 
     def refuse_impossible(self, record: Record) -> None:
-        """Say so if a record cannot follow what came before: a journal with such a record could not be read."""
+        """Refuse a record that cannot follow the earlier ones: a journal with it would be unreadable."""
         if not isinstance(record, Opened | PlanStarted):
             _next(self._slots.get(record.slot), record)
 
     def learn(self, record: Record) -> None:
-        """Take in one record; one that cannot follow what came before changes nothing."""
+        """Add one record; raise without a change if it cannot follow the earlier ones."""
         if isinstance(record, PlanStarted):
             self._plans[record.plan_id] = record
         elif not isinstance(record, Opened):

@@ -1,7 +1,7 @@
-"""Bring a deleted table back: from quarantine if it is whole there, else by its recipe. Exact, or not at all.
+"""Restore a deleted table: from quarantine if it is whole there, else by its recipe. Exactly, or not at all.
 
-Nothing is ever overwritten: what is put in place was verified elsewhere first and is moved by a rename that fails if
-the name is taken (HAZARDS 21).
+Nothing is ever overwritten: a table is verified elsewhere first and then moved by a rename that fails if the name is
+taken (HAZARDS 21).
 """
 
 from __future__ import annotations
@@ -49,33 +49,33 @@ BY_QUARANTINE, BY_RECIPE = "quarantine", "recipe"
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """What became of one table."""
+    """Outcome of a restore for one table."""
 
     table: str
     slot: str
     is_restored: bool
     by: str  # quarantine or recipe
     path: str  # absolute; where it is now
-    because: str  # why not, or why not from quarantine
+    because: str  # the reason if it was not restored, or was restored by its recipe instead
 
 
 @dataclass(slots=True, kw_only=True)
 class Restoring(Rebuilding):
-    """A table on its way home, or a copy of it on its way elsewhere."""
+    """A table while it is restored to its place, or copied to another folder."""
 
     slot: Slot
-    because: str = ""  # why not from quarantine
+    because: str = ""  # the reason if it is not restored from quarantine
 
 
 def restore(
     lake: Lake, *, rebuilder: Rebuilder, tables: Iterable[str] | None = None, to: Files | None = None
 ) -> tuple[Restore, ...]:
-    """Restore some deleted tables, or all. With *to*, copies go there and the tables stay deleted.
+    """Restore the named deleted tables, or all. With *to*, copies go there and the tables stay deleted.
 
-    With one table that cannot be restored Refused is raised; with several, each says for itself what became of it.
+    A single named table that cannot be restored raises Refused; among several, each has its own outcome.
     """
     if tables is None:
-        slots = list(reversed(lake.registry.active))  # what recovery could not settle says so for itself
+        slots = list(reversed(lake.registry.active))  # unsettled tables are refused one by one
     else:
         tables = tuple(tables)
         named = (find_slot(lake.registry, table, given_up_too=True) for table in tables)
@@ -88,7 +88,7 @@ def restore(
 
 
 def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None) -> list[Restoring]:
-    """Restore some tables. Those in quarantine go first: they need no more than a move."""
+    """Restore some tables. Those in quarantine go first: they only need a move."""
     work = in_copy if to is not None else in_work
     trials = [Restoring(slot.entry, work(slot.slot), slot=slot) for slot in slots]
     parents = Examined(lake.files, alone=False)
@@ -114,7 +114,7 @@ def _begin(lake: Lake, one: Restoring, parents: Examined, to: Files | None) -> N
 
 
 def _waits(lake: Lake, one: Restoring, to: Files | None) -> bool:
-    """Whether a table that cannot be put back, since its place is taken, is there to be copied elsewhere."""
+    """Whether a table that waits in quarantine for its occupied place can be copied elsewhere."""
     return to is not None and one.slot.state is State.MOVING and lake.files.stat(_aside(one)) is not None
 
 
@@ -127,28 +127,28 @@ def _outcome(one: Restoring, root: str) -> Restore:
 
 
 def refuse_occupied(files: Files, child: TableSeen) -> None:
-    """What lies there is not ours to replace (HAZARDS 21). The move itself would refuse, too; this is sooner."""
+    """Refuse an occupied place, never to be overwritten (HAZARDS 21). The move would refuse it later as well."""
     if files.stat(child.location) is not None:
         raise Refused(
-            f"something lies at {os.path.join(files.root, child.location)!r} already",
+            f"something is at {os.path.join(files.root, child.location)!r} already",
             hint="move it away, or restore to another folder",
         )
 
 
 def refuse_inside_safety(lake: Files, to: Files | None) -> None:
-    """A copy in the safety folder would be taken for something of ours."""
+    """Refuse to copy into the safety folder, where a copy could be mistaken for R2D2's own files."""
     if to is not None and f"{to.root}/".startswith(f"{join(lake.root, SAFETY)}/"):
         raise Refused(f"{to.root} is in the safety folder", hint="restore to another folder")
 
 
 def refuse_the_lake_itself(lake: Files, to: Files | None) -> None:
-    """A copy at the table's own place, while the journal calls it deleted, would be in the way of the table."""
+    """Refuse to copy into the lake itself: a copy would occupy the place of a table that is still deleted."""
     if to is not None and to.root == lake.root:
         raise Refused(f"{to.root} is the lake itself", hint="without --to the tables go back to their places")
 
 
 def in_copy(slot: str) -> str:
-    """Where a copy is put together, in the folder that it is for."""
+    """Name of the work folder of a copy, inside the target folder."""
     return f".r2d2-restoring-{slot}"
 
 
@@ -185,24 +185,24 @@ def _has_its_parents(parents: Examined, slot: Slot) -> bool:
 
 
 def _move_home(lake: Lake, slot: Slot, source: str) -> None:
-    """Move a verified table to its place, recorded before and after."""
+    """Move a verified table to its place; write records before and after."""
     files, home = lake.files, slot.entry.child.location
     make_folders_above(files, home)
     found = files.stat(source)
     if found is None:
         raise Changed(f"{slot.entry.child.name!r} has vanished from {source!r}", hint="run `r2d2 doctor`")
-    if slot.state is State.RESTORING:  # it is stranded: from here on it counts as one without a copy in quarantine
+    if slot.state is State.RESTORING:  # it is stranded: that restore is undone, and this one begins
         lake.write(RestoreUndone(slot.slot, "it is no longer in quarantine", lake.now()))
     if slot.state is State.PURGING and source == in_quarantine(slot.slot):
         lake.write(PurgeUndone(slot.slot, lake.now()))
-    elif slot.state is State.PURGING:  # and so does one whose purge cannot go on: what is left of it is of no use
+    elif slot.state is State.PURGING:  # the rest of it in quarantine is of no use
         lake.write(Purged(slot.slot, lake.now()))
     lake.write(RestoreIntended(slot.slot, source, found.version.identity, lake.now()))
     try:
         move_durably(files, source, home)
     except FileExistsError as error:
-        lake.write(RestoreUndone(slot.slot, "something came to lie at its place", lake.now()))
-        raise Refused(f"something came to lie at {home!r}", hint="move it away and try again") from error
+        lake.write(RestoreUndone(slot.slot, "something appeared at its place", lake.now()))
+        raise Refused(f"something appeared at {home!r}", hint="move it away and try again") from error
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
@@ -226,24 +226,24 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
     rebuild_all(files, files, on_their_way, by)
     each(on_their_way, finish)
     for one in on_their_way:
-        if one.error is not None or not one.entry.child.is_folder:  # a folder is at home now
+        if one.error is not None or not one.entry.child.is_folder:  # a restored folder was moved as a whole
             scrap_or_say(files, one.folder)
 
 
 def _open_as_the_parents(files: Files, one: Restoring) -> None:
-    """Let those read what was rebuilt who may read all parents, which have all of its rows, and nobody else."""
+    """Let exactly those users read the rebuilt table who may read all of its parents."""
     parents, written = one.entry.parents, rebuilt(one).files
     folders = [parent.location if parent.is_folder else folder_of(parent.location) for parent in parents]
     like = [(path, [join(parent.location, parent.rows.files[0].path) for parent in parents]) for path in written]
     if one.entry.child.is_folder:
         like += [(path, folders) for path in ("", *folders_of(written))]
-    with suppress(PermissionError):  # who wrote them may be another user, a worker's: better so than not restored
+    with suppress(PermissionError):  # a worker's user may own the files: keep their access rather than fail
         for path, as_this in like:
             files.open_as(join(one.folder, path), as_this)
 
 
 def _copy(lake: Lake, trials: Sequence[Restoring], to: Files, by: Rebuilder) -> None:
-    """Put verified copies into another folder, under the tables' own paths. Nothing is recorded: nothing changed."""
+    """Put verified copies into another folder, under the tables' own paths. The journal stays as it is."""
 
     def copy(one: Restoring) -> None:
         one.rebuilt = Placed(join(to.root, one.folder), _copy_files(lake.files, one.slot, to, one.folder))
@@ -256,7 +256,7 @@ def _copy(lake: Lake, trials: Sequence[Restoring], to: Files, by: Rebuilder) -> 
 
     on_their_way = [one for one in trials if one.error is None]
     for one in on_their_way:
-        remove_all(to, one.folder)  # what an earlier attempt left
+        remove_all(to, one.folder)  # leftovers of an earlier attempt
     try:
         each([one for one in on_their_way if not one.because], copy)
         rebuild_all(lake.files, to, [one for one in on_their_way if one.because], by)
@@ -270,7 +270,7 @@ def _move_copy(to: Files, source: str, target: str) -> None:
     try:
         move_durably(to, source, target)
     except FileExistsError as error:
-        raise Refused(f"something came to lie at {target!r}", hint="move it away and try again") from error
+        raise Refused(f"something appeared at {target!r}", hint="move it away and try again") from error
 
 
 def _copy_files(lake: Files, slot: Slot, to: Files, work: str) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ def _copy_files(lake: Files, slot: Slot, to: Files, work: str) -> tuple[str, ...
     written: list[str] = []
     for file in child.files:
         if not file.holds_rows and not holds_bytes(lake, join(aside, file.path), file.sha256):
-            continue  # so it was not needed, either, to say that every row is there
+            continue  # missing or changed bookkeeping holds no rows
         path = file.path or child.location.rpartition("/")[2]
         make_folders_above(to, join(work, path))
         to.create(join(work, path), lake.chunks(join(aside, file.path)))

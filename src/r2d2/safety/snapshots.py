@@ -1,4 +1,4 @@
-"""Is a table on disk still the one that was seen? By listing, by fingerprints, and by SHA-256 of every byte."""
+"""Check whether a table on disk is unchanged: by listing, by file versions, and by SHA-256 of every byte."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the system says of a table's files at one moment. Equal looks: nobody wrote in between."""
+    """Snapshot of a table's files from their stats. Two equal snapshots: nobody wrote in between."""
 
     files: tuple[tuple[str, Stat], ...]
-    others: tuple[str, ...]  # what lies in its folder and is no part of it
+    others: tuple[str, ...]  # foreign files and empty folders in its folder
 
 
 def placed(files: Files, table: TableSeen, at: str) -> Placed:
-    """The table as the rebuilder gets it, at the path *at* below the root."""
+    """The table as the rebuilder takes it, at the path *at* below the root."""
     return Placed(join(files.root, at), tuple(file.path for file in table.files if file.holds_rows))
 
 
 def look_at(files: Files, table: TableSeen, at: str) -> Look:
-    """Look at a table that should lie at *at*; refuses it if a file is missing, is no file, or has another size."""
+    """Take a snapshot of a table at *at*; refuse it if a file is missing, is not regular, or has another size."""
     with vanishing(table.name):
         found = [(file.path, _seen(files, file, join(at, file.path), table.name)) for file in table.files]
         return Look(tuple(found), tuple(_others(files, table, at)))
 
 
 def has_its_times(table: TableSeen, look: Look) -> bool:
-    """Whether every file has the time that it had: then, as a rule, nobody wrote to it."""
+    """Whether every file has its old mtime: then, as a rule, nobody wrote to it."""
     pairs = zip(table.files, look.files, strict=True)
     return all(modified_ns(found.version) == modified_ns(file.version) for file, (_, found) in pairs)
 
 
 def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
-    """Check a table against what was seen of it, to the last byte. With *alone* nothing else may lie in its folder.
+    """Check that a table is unchanged to the last byte, and return its snapshot. With *alone*, refuse foreign files.
 
-    Versions do not count here: a lake that was moved to another disk, or a file that came back from a backup,
-    is as good as before. While a plan is fresh they do: `refuse_rewritten`.
+    File versions are ignored here: a lake that was moved to another disk, or a file from a backup, is as good as
+    before. `refuse_rewritten` compares them while a plan is fresh.
     """
     before = look_at(files, table, at)
     if alone:
@@ -59,21 +59,21 @@ def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
 
 
 class Examined:
-    """Tables at their places, read to the last byte once for each time that somebody may have written to them.
+    """Cache of checked tables: each is hashed once, and again only if its snapshot has changed since.
 
-    A parent of many children need not be read for each: as long as it looks as it did when its bytes were checked,
-    down to the system's own stamp on every file, they are the same. The same is relied on between any check and the
-    record that follows it, where the table is looked at once more.
+    A parent of many children need not be hashed for each: as long as its snapshot is the same, down to the ctime of
+    every file, its bytes are the same. Between any check and the record that follows it, the same is assumed, and
+    the snapshot is taken once more.
     """
 
     def __init__(self, files: Files, *, alone: bool) -> None:
         self._files = files
         self._alone = alone
         self._looks: dict[TableSeen, Look] = {}
-        self._wrong: dict[TableSeen, tuple[Look, Changed]] = {}  # those that are not what was seen of them
+        self._wrong: dict[TableSeen, tuple[Look, Changed]] = {}  # tables that were found changed
 
     def look(self, table: TableSeen) -> Look:
-        """How the table looks, now that it was found to be what was seen of it, to the last byte."""
+        """The table's snapshot, once it is found unchanged to the last byte."""
         now = look_at(self._files, table, table.location)
         if self._looks.get(table) == now:
             return now
@@ -81,7 +81,7 @@ class Examined:
             raise self._wrong[table][1]
         try:
             look = examine(self._files, table, table.location, alone=False)
-            if self._alone:  # empty folders do no harm: nothing is moved
+            if self._alone:  # empty folders are harmless: the parent is not moved
                 refuse_unexplained(table, replace(look, others=tuple(path for path in look.others if path[-1] != "/")))
             self._looks[table] = look
         except Changed as error:
@@ -91,40 +91,46 @@ class Examined:
 
 
 def refuse_unexplained(table: TableSeen, look: Look) -> None:
-    """Something in the folder that is no part of the table would be deleted with it unread (HAZARDS 8)."""
+    """Refuse foreign files in the table's folder: they would be deleted with it, unread (HAZARDS 8)."""
     if look.others:
         raise Changed(
-            f"{table.name!r} has content that is no part of it: {some(look.others)}",
-            hint="move it elsewhere, or scan and plan anew",
+            f"{table.name!r} has content that is not part of it: {some(look.others)}",
+            hint="move it elsewhere, or scan again and make a new plan",
         )
 
 
 def refuse_other_content(files: Files, file: FileSeen, path: str, name: str) -> None:
-    """The version can stay the same while the bytes change (HAZARDS 13, 14)."""
+    """Refuse a file with other bytes: they can change while the file version stays (HAZARDS 13, 14)."""
     with vanishing(name):
         found = sha256_of_file(files, path)
     if found != file.sha256:
-        raise Changed(f"{name!r} has changed: {file.path or path!r} holds other bytes", hint="scan and plan anew")
+        raise Changed(
+            f"{name!r} has changed: {file.path or path!r} holds other bytes", hint="scan again and make a new plan"
+        )
 
 
 def refuse_moving_target(files: Files, table: TableSeen, at: str, before: Look) -> None:
-    """Whoever writes while we look makes what we saw worthless (HAZARDS 14)."""
+    """Refuse a table that was written to since the snapshot *before* (HAZARDS 14)."""
     if look_at(files, table, at) != before:
         raise Changed(f"{table.name!r} is being written to", hint="wait until its writer has ended")
 
 
 def refuse_other_file(file: FileSeen, found: Stat | None, name: str) -> None:
-    """A file that is missing, is a link by now, or has another size."""
+    """Refuse a file that is missing, is not a regular file, or has another size."""
     if found is None:
-        raise Changed(f"{name!r} has changed: {file.path or name!r} is missing", hint="scan and plan anew")
+        raise Changed(f"{name!r} has changed: {file.path or name!r} is missing", hint="scan again and make a new plan")
     if found.kind != FILE:
-        raise Changed(f"{name!r} has changed: {file.path or name!r} is no regular file", hint="scan and plan anew")
+        raise Changed(
+            f"{name!r} has changed: {file.path or name!r} is not a regular file", hint="scan again and make a new plan"
+        )
     if found.size_bytes != file.size_bytes:
-        raise Changed(f"{name!r} has changed: {file.path or name!r} has another size", hint="scan and plan anew")
+        raise Changed(
+            f"{name!r} has changed: {file.path or name!r} has another size", hint="scan again and make a new plan"
+        )
 
 
 def refuse_rewritten(table: TableSeen, look: Look) -> None:
-    """Between a plan and its use nobody may have written to a table, not even the same bytes (HAZARDS 14, 18)."""
+    """Refuse a table that was written to since the plan, even with the same bytes (HAZARDS 14, 18)."""
     for file, (_, found) in zip(table.files, look.files, strict=True):
         if not same_version(found.version, file.version):
             raise Changed(
@@ -134,12 +140,12 @@ def refuse_rewritten(table: TableSeen, look: Look) -> None:
 
 
 def refuse_recent(table: TableSeen, look: Look, *, now: float, quiet_seconds: float) -> None:
-    """A table that was written a moment ago may have a writer that is not done (HAZARDS 14)."""
+    """Refuse a table that was written to recently: its writer may still be at work (HAZARDS 14)."""
     newest = max(stat.written_ns for _, stat in look.files)
     if newest > now * 1e9:
         raise Refused(
-            f"{table.name!r} has a time in the future: whether it is quiet cannot be said",
-            hint="set the clock right, or `touch` its files, and scan and plan anew",
+            f"{table.name!r} has a timestamp in the future, so nobody can tell whether its writer is done",
+            hint="set the clock right, or `touch` its files; then scan again and make a new plan",
         )
     if newest > (now - quiet_seconds) * 1e9:
         raise Refused(
@@ -149,27 +155,27 @@ def refuse_recent(table: TableSeen, look: Look, *, now: float, quiet_seconds: fl
 
 
 def refuse_other_device(table: TableSeen, look: Look, file_system: str) -> None:
-    """Across file systems a move is a copy and a deletion, and no longer one step (HAZARDS 23)."""
+    """Refuse a table on another file system: a move there would be a copy, and not atomic (HAZARDS 23)."""
     if any(stat.file_system != file_system for _, stat in look.files):
         raise Refused(f"{table.name!r} is not on the file system of the lake's root", hint="it cannot be deleted here")
 
 
 def refuse_hard_links(table: TableSeen, look: Look) -> None:
-    """A file with another name can be changed under that name, and deleting this one frees nothing (HAZARDS 1)."""
+    """Refuse files with hard links: they can change under the other name, and deleting frees nothing (HAZARDS 1)."""
     linked = [path or table.name for path, stat in look.files if stat.links != 1]
     if linked:
         raise Refused(f"{table.name!r} has files with a second name: {some(linked)}", hint="it cannot be deleted")
 
 
 def refuse_shared_files(child: TableSeen, one: Look, parent: TableSeen, other: Look) -> None:
-    """What is stored once is no copy, whatever its names (HAZARDS 1)."""
+    """Refuse a child that shares files with its parent: the bytes are stored only once (HAZARDS 1)."""
     theirs = {stat.version.identity for _, stat in other.files}
     if any(stat.version.identity in theirs for _, stat in one.files):
-        raise Refused(f"{child.name!r} and {parent.name!r} are the same files under two names", hint="scan anew")
+        raise Refused(f"{child.name!r} and {parent.name!r} are the same files under two names", hint="scan again")
 
 
 def refuse_pinned_files(child: TableSeen, look: Look, pinned: Mapping[str, str]) -> None:
-    """The files of a parent in use stay, whatever name they are to be deleted by (HAZARDS 1, 15)."""
+    """Refuse a child with files of a pinned parent, under whatever name (HAZARDS 1, 15)."""
     for _, stat in look.files:
         name = pinned.get(stat.version.identity)
         if name is not None:
@@ -177,18 +183,18 @@ def refuse_pinned_files(child: TableSeen, look: Look, pinned: Mapping[str, str])
 
 
 def refuse_checksum_beside(files: Files, table: TableSeen) -> None:
-    """Hadoop keeps a file's checksum beside it and heeds it: a rebuilt file would not fit (HAZARDS 21)."""
+    """Refuse a file with a Hadoop checksum beside it, which would not fit the rebuilt file (HAZARDS 21)."""
     folder, _, name = table.location.rpartition("/")
     beside = join(folder, f".{name}.crc")
     if not table.is_folder and files.stat(beside) is not None:
         raise Refused(
-            f"{table.name!r} has a checksum beside it, {beside!r}, that no rebuilt file would fit",
-            hint="remove that file: what is read with it can be read without it",
+            f"{table.name!r} has a checksum beside it, {beside!r}, that would not fit a rebuilt file",
+            hint="remove that file: the table can be read without it",
         )
 
 
 def holds_bytes(files: Files, path: str, sha256: str) -> bool:
-    """Whether a regular file of this SHA-256 lies there."""
+    """Whether the path is a regular file with this SHA-256."""
     found = files.stat(path)
     return found is not None and found.kind == FILE and sha256_of_file(files, path) == sha256
 
@@ -202,15 +208,15 @@ def sha256_of_file(files: Files, path: str) -> str:
 
 
 def see_table(files: Files, name: str, location: str, *, data: Collection[str] | None = None) -> TableSeen:
-    """The table at *location* as it is now, with all that lies in its folder, hashed: what a plan says of it.
+    """The table at *location* as it is now, with every file in its folder hashed, as a plan needs it.
 
-    *data* are the files that hold rows, below the location; without it, all that are not named like bookkeeping.
+    *data* are the files that hold rows, below the location; without it, all files not named like bookkeeping.
     """
     top = files.stat(location)
     if top is None or top.kind not in (FILE, FOLDER):
-        raise Refused(f"there is no table at {location!r}", hint="scan anew")
+        raise Refused(f"there is no table at {location!r}", hint="scan again")
     found = below(files, location) if top.kind == FOLDER else [""]
-    paths = sorted(path for path in found if not path.endswith("/"))  # who deletes a table asks about empty folders
+    paths = sorted(path for path in found if not path.endswith("/"))  # `look_at` reports empty folders
     rows = {path for path in paths if not is_bookkeeping(path)} if data is None else set(data)
     seen = [_see_file(files, join(location, path)) for path in paths]
     listed = [replace(file, path=path, holds_rows=path in rows) for path, file in zip(paths, seen, strict=True)]
@@ -218,7 +224,7 @@ def see_table(files: Files, name: str, location: str, *, data: Collection[str] |
 
 
 def below(files: Files, folder: str, prefix: str = "") -> Iterator[str]:
-    """All entries in a folder that are no folders, at any depth, and folders that are empty (these end in /)."""
+    """Yield all files in a folder, at any depth, and all empty folders (these end in /)."""
     names = files.names(join(folder, prefix))
     for name in names:
         path = join(prefix, name)
@@ -239,11 +245,13 @@ def some(names: tuple[str, ...] | list[str]) -> str:
 
 @contextmanager
 def vanishing(name: str) -> Iterator[None]:
-    """What is listed and gone a moment later has changed; any other error is an error."""
+    """Raise Changed if a file vanishes between listing and reading; other errors pass."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise Changed(f"{name!r} is vanishing while we look ({error})", hint="wait for whoever moves it") from error
+        raise Changed(
+            f"{name!r} is vanishing while it is read ({error})", hint="wait until its writer has ended"
+        ) from error
 
 
 def _seen(files: Files, file: FileSeen, path: str, name: str) -> Stat:
@@ -262,5 +270,5 @@ def _others(files: Files, table: TableSeen, at: str) -> Iterator[str]:
 def _see_file(files: Files, at: str) -> FileSeen:
     found = files.stat(at)
     if found is None or found.kind != FILE:
-        raise Refused(f"{at!r} is no regular file", hint="scan anew")
+        raise Refused(f"{at!r} is not a regular file", hint="scan again")
     return FileSeen("", found.size_bytes, found.version, sha256_of_file(files, at), True)

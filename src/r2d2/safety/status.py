@@ -1,4 +1,4 @@
-"""What is deleted, where it is, what it hangs on, and when it can go for good. Data only; others print it."""
+"""Status of deleted tables: their place, the parents they depend on, and when they may be purged. Data only."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class TableStatus:
     parent: str
     parent_bytes: int
     drills: int
-    is_drilled: bool  # the last drill came out exact
+    is_drilled: bool  # the last drill was exact
     drill_seconds: float | None  # how long that took
-    drill_failed: str  # why the last drill did not come out exact; '' if it did, or if there was none
+    drill_failed: str  # the reason that the last drill failed; '' if it was exact, or without a drill
     purge_from: int | None  # when purging is allowed; None if it is not in quarantine
     committed_at: int | None  # when it was deleted, if it was
     purged_at: int | None
     restored_at: int | None
-    rebuilds: int  # how often its recipe was run since, and came out exact: drills, and a restore by recipe
+    rebuilds: int  # exact runs of its recipe since the deletion: drills, and a restore by recipe
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The whole lake."""
+    """Status of the whole lake."""
 
     tables: tuple[TableStatus, ...]
-    pins: tuple[tuple[str, int], ...]  # parents, and how many deleted tables each brings back
+    pins: tuple[tuple[str, int], ...]  # parents, and the number of deleted tables rebuilt from each
     quarantined_bytes: int
     purged_bytes: int
     plans: int
@@ -52,7 +52,7 @@ class Status:
 
 
 def status(files: Files, *, retention_seconds: float = RETENTION_SECONDS) -> Status:
-    """Read it from the journal; no lock is needed and nothing is changed."""
+    """Read the status from the journal. Read-only; needs no lock."""
     registry = read_registry(files)
     tables = tuple(_status(slot, registry, retention_seconds) for slot in registry.slots.values())
     return Status(

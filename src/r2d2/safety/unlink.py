@@ -1,4 +1,4 @@
-"""Unlinking what lies in quarantine: file by file from the list, never a whole folder (HAZARDS 31)."""
+"""Unlink a table in quarantine: file by file from the plan's list, never a whole folder (HAZARDS 31)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from r2d2.safety.snapshots import Examined, Look, holds_bytes, look_at, vanishin
 
 
 def unlink_listed(files: Files, table: TableSeen, at: str, *, is_listed: Callable[[FileSeen, str], bool]) -> None:
-    """Remove the files of a table that lie at *at*, then the folders that are empty by then. The rest stays.
+    """Remove the listed files of a table at *at*, then the folders that are empty by then. Other files stay.
 
-    *is_listed* says whether what lies at a path is the file of the list, and no other that came to bear its name.
-    Rows go first: what has all of them is then still whole but for notes.
+    *is_listed* tells whether the file at a path is the listed one, and not another that took its name. Files with
+    rows go first: a copy that still has all of them is complete, except perhaps for bookkeeping.
     """
     for file in sorted(table.files, key=lambda file: not file.holds_rows):
         path = join(at, file.path)
@@ -32,18 +32,18 @@ def unlink_listed(files: Files, table: TableSeen, at: str, *, is_listed: Callabl
 
 
 def as_looked_at(files: Files, look: Look) -> Callable[[FileSeen, str], bool]:
-    """Listed is what looks as it did when its bytes were checked."""
+    """Recognise a listed file by its snapshot from when its bytes were hashed."""
     known = dict(look.files)
     return lambda file, path: files.stat(path) == known[file.path]
 
 
 def by_content(files: Files) -> Callable[[FileSeen, str], bool]:
-    """Listed is what has the bytes of the list."""
+    """Recognise a listed file by its bytes."""
     return lambda file, path: holds_bytes(files, path, file.sha256)
 
 
 def settle_purge(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
-    """After a crash: keep the table if it is still whole, finish if its parent is, and else touch nothing."""
+    """Settle a purge after a crash: undo it if the table is whole, finish it if its parents are, else leave it."""
     files, entry, aside = lake.files, slot.entry, in_quarantine(slot.slot)
     try:
         look_at(files, entry.child, aside)
@@ -59,16 +59,16 @@ def _finish(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
         for parent in slot.entry.parents:
             parents.look(parent.rows)
     except Changed as error:
-        return "", f"its purge was interrupted, and its parent is not what it was: {error}"
+        return "", f"its purge was interrupted, and its parent has changed: {error}"
     unlink_listed(lake.files, slot.entry.child, in_quarantine(slot.slot), is_listed=by_content(lake.files))
     lake.write(Purged(slot.slot, lake.now()))
     return "the purge was finished", "it was interrupted"
 
 
 class ParentsOnDisk:
-    """Parents that are what was pinned, to the byte, and whose bytes are on disk and not in memory only.
+    """Check that parents are unchanged to the byte, and sync them to disk.
 
-    A parent of many children is read and synced once, as long as nobody may have written to it since.
+    A parent of many children is hashed and synced once, and again only if its snapshot has changed since.
     """
 
     def __init__(self, files: Files) -> None:
@@ -78,7 +78,7 @@ class ParentsOnDisk:
         self._failed: dict[TableSeen, OSError] = {}
 
     def look(self, parent: TableSeen) -> Look:
-        """How a parent looks, once all of that is so."""
+        """The parent's snapshot, once it is found unchanged and is synced."""
         look = self._examined.look(parent)
         if self._synced.get(parent) != look:
             self._sync(parent)
@@ -86,7 +86,8 @@ class ParentsOnDisk:
         return look
 
     def _sync(self, parent: TableSeen) -> None:
-        """A sync that failed is not asked for again: the system says it once, and then that all is well."""
+        """Sync a parent; repeat an earlier failure, since the system reports a failed sync only once."""
+
         if parent in self._failed:
             raise self._failed[parent]
         try:

@@ -1,4 +1,4 @@
-"""Settings: declared once, checked, and put together from defaults, file, environment and command line."""
+"""Settings: declared once, checked, and merged from defaults, file, environment and command line."""
 
 from r2d2.settings.checks import size_in_bytes
 from r2d2.settings.declared import Declaration, Settings, declarations

@@ -1,4 +1,4 @@
-"""Checks of values: each says what is wrong with a value, or None."""
+"""Checks of values: each returns the fault of a value in words, or None."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def at_least(least: float) -> Check:
 
 
 def _finite(value: float) -> str:
-    """The words that refuse infinity, with which nothing can be calculated."""
+    """Words that are added to refuse infinity."""
     return ", and finite" if value == math.inf else ""
 
 

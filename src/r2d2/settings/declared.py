@@ -1,4 +1,4 @@
-"""Every setting, once: default, help and check. Options, `r2d2.toml`, environment and docs are made from it."""
+"""All settings, each declared once: default, help and check. Options, `r2d2.toml`, environment and docs follow it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Declaration:
     metavar: str
     check: Check | None
     adds_up: bool  # values from several places are added up
-    weakens: Callable[[Any], bool] | None  # tells a value that weakens a guard, or lets other machines do the work
+    weakens: Callable[[Any], bool] | None  # whether a value weakens a guard, or sends the work to other machines
 
     @property
     def option(self) -> str:
@@ -71,7 +71,7 @@ def _below(default: float) -> Callable[[float], bool]:
 
 
 def _is_elsewhere(master: str) -> bool:
-    """Whether a Spark master is on another machine, which gets our code and the key of the row hashes."""
+    """Whether a Spark master is on another machine, which would get R2D2's code and the key of the row hashes."""
     return not (master == "local" or master.startswith("local["))
 
 

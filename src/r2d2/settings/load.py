@@ -1,4 +1,4 @@
-"""Settings put together; later wins: default, `r2d2.toml`, environment `R2D2_*`, command line.
+"""Merge settings; later ones win: default, `r2d2.toml`, environment `R2D2_*`, command line.
 
 An `r2d2.toml` in the working folder cannot weaken a guard (HAZARDS 43); a file named with `--config` can. Tables to
 protect add up over all of these places.
@@ -41,7 +41,7 @@ def load_settings(
 
 
 def _over(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of both, where the later wins. Tables to protect add up, so that no option lifts a legal hold."""
+    """Merge values; the later win. Tables to protect add up, so that no option lifts a legal hold."""
     both = [one.name for one in declarations() if one.adds_up and one.name in earlier.keys() & later]
     added = {name: tuple(dict.fromkeys((*earlier[name], *later[name]))) for name in both}
     return {**earlier, **later, **added}
@@ -53,7 +53,7 @@ def config_in(folder: Path) -> Path | None:
 
 
 def _refuse_weaker(values: Mapping[str, Any], path: Path | None) -> None:
-    """Refuse values that weaken a guard and come from a file that nobody named, only found in the working folder."""
+    """Refuse values that weaken a guard and come from a file in the working folder that the user did not name."""
     for one in declarations():
         if one.weakens and one.name in values and one.weakens(values[one.name]):
             raise UserError(

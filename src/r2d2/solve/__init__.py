@@ -1,1 +1,1 @@
-"""The optimiser's algorithms: each takes a `Problem` and returns a `Solution`, and all of them solve the same task."""
+"""Algorithms of the optimiser: each takes a `Problem` and returns a `Solution` of the same task."""

@@ -1,4 +1,4 @@
-"""Every set of tables tried: slow, obvious, and what the other algorithms are tested against."""
+"""Try every set of tables: slow, obvious, and the oracle for the other algorithms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _parent_costs(problem: Problem, table: int) -> list[tuple[int, float]]:
 
 
 def _cost(problem: Problem, costs_of: list[list[tuple[int, float]]], deleted: int) -> float:
-    """What it costs to delete exactly this set; infinite if that is not allowed."""
+    """Cost of deleting exactly this set; infinite if that is not allowed."""
     cost = 0.0
     for table, parents in enumerate(costs_of):
         if not deleted >> table & 1:

@@ -1,8 +1,8 @@
-"""A lower bound and a fair choice without a solver: dual ascent for facility location, on a kernel.
+"""Dual ascent for facility location on a kernel: a lower bound and a good choice without a solver.
 
-Every table offers a sum towards being served. It is raised as long as no table's retain cost is paid for more than
-once by those that it would serve; the sum of all offers is then a lower bound (weak duality of the linear
-relaxation), and the tables that are paid for in full make a choice that serves everyone.
+Every table offers a sum for being served. Offers rise as long as no table's retain cost is paid more than once by the
+tables that it would serve. The sum of all offers is then a lower bound (weak duality of the linear relaxation), and
+the tables that are paid in full serve every table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from r2d2.solve.problem import Flags, Floats
 
 
 def dual_ascent(kernel: Kernel) -> tuple[float, Flags]:
-    """A lower bound of the kernel's cost, and which tables to retain for a choice that is not far from it."""
+    """A lower bound of the kernel's cost, and the tables to retain for a choice close to it."""
     ways = _ways(kernel)
     ceiling = _ceilings(kernel)
     slack = kernel.retain.tolist()
@@ -29,20 +29,20 @@ def dual_ascent(kernel: Kernel) -> tuple[float, Flags]:
 
 
 def cost_of(kernel: Kernel, retained: Flags) -> float:
-    """What the kernel costs if these parents stay and every other table takes its cheapest way."""
+    """Cost of the kernel if these parents stay and every other table takes its cheapest option."""
     stays = settled(kernel, retained)
     cheapest = _cheapest_ways(kernel, stays)
     return math.fsum(np.where(stays, kernel.retain, cheapest).tolist())
 
 
 def settled(kernel: Kernel, retained: Flags) -> Flags:
-    """The parents among these, and those that would have no way of being rebuilt."""
+    """The parents among these, and the tables that could not be rebuilt from them."""
     stays = retained & is_parent(kernel)
     return np.asarray(stays | np.isinf(_cheapest_ways(kernel, stays)))
 
 
 def _cheapest_ways(kernel: Kernel, retained: Flags) -> Floats:
-    """What each table costs if it is not retained as a parent; infinite if it has to be."""
+    """Cost of each table if it is not retained as a parent; infinite if it must be retained."""
     cheapest = np.minimum(kernel.fallback, np.where(is_parent(kernel), math.inf, kernel.retain))
     usable = retained[kernel.parents]
     np.minimum.at(cheapest, kernel.children[usable], kernel.rebuild[usable])
@@ -53,7 +53,7 @@ Ways = list[list[tuple[float, int]]]
 
 
 def _ways(kernel: Kernel) -> Ways:
-    """For each table, who can serve it at which cost, cheapest first; a parent serves itself for nothing."""
+    """For each table, cost and number of the tables that can serve it, cheapest first; a parent serves itself for 0."""
     ways: Ways = [[(0.0, table)] if serves else [] for table, serves in enumerate(is_parent(kernel).tolist())]
     edges = zip(kernel.rebuild.tolist(), kernel.parents.tolist(), kernel.children.tolist(), strict=True)
     for cost, parent, child in edges:
@@ -64,7 +64,7 @@ def _ways(kernel: Kernel) -> Ways:
 
 
 def _ceilings(kernel: Kernel) -> list[float]:
-    """What each table costs without any of those ways; a parent has only its fallback."""
+    """Cost of each table if no uncertain table serves it; a parent has only its fallback."""
     ceilings: list[float] = np.where(
         is_parent(kernel), kernel.fallback, np.minimum(kernel.retain, kernel.fallback)
     ).tolist()
@@ -72,7 +72,7 @@ def _ceilings(kernel: Kernel) -> list[float]:
 
 
 def _raise(table: int, offers: list[float], ways: list[tuple[float, int]], ceiling: float, slack: list[float]) -> bool:
-    """Raise its offer to the next cost at which someone else could serve it; whether it might rise further."""
+    """Raise an offer to the next cost at which another table could serve this one; tell whether it may rise further."""
     offer, level, room = offers[table], ceiling, math.inf
     paying = []
     for cost, server in ways:
@@ -89,7 +89,7 @@ def _raise(table: int, offers: list[float], ways: list[tuple[float, int]], ceili
 
 
 def without_idle(kernel: Kernel, opened: Flags) -> Flags:
-    """Close, dearest first, whatever costs more than it saves those that it serves."""
+    """Close, most expensive first, each table that costs more than it saves the tables it serves."""
     ways = _ways(kernel)
     opened = opened & is_parent(kernel)
     is_open = bytearray(opened.tobytes())
@@ -105,7 +105,7 @@ def without_idle(kernel: Kernel, opened: Flags) -> Flags:
 
 
 def _loss(ways: list[tuple[float, int]], ceiling: float, closing: int, is_open: bytearray) -> float:
-    """What a table pays more once *closing* no longer serves it."""
+    """Extra cost of a table once *closing* no longer serves it."""
     before = -1.0
     for cost, server in ways:
         if server == closing and before < 0:

@@ -1,4 +1,4 @@
-"""Dyn-Lin: the optimum of a path in one pass forth and one back (section 5.3)."""
+"""Dyn-Lin: the optimum of a path in one pass forward and one back (section 5.3)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def dyn_lin(problem: Problem) -> Solution:
 
 
 def retained_on_path(retain: Sequence[float], rebuild: Sequence[float]) -> list[bool]:
-    """Which tables of one path to retain; `rebuild[i]` is the cost of table i from table i - 1, infinite: it must stay.
+    """Flags of the tables to retain on one path; `rebuild[i]` is the cost of table i from table i - 1, inf: keep it.
 
-    `best[i + 1]` is the paper's ALG[i]. If table i goes, table i - 1 must be retained, and what came before is free.
+    `best[i + 1]` is the paper's ALG[i]. If table i is deleted, table i - 1 is retained, and the tables before are free.
 
     >>> retained_on_path([9, 5, 5, 5], [math.inf, 1, 1, 1])
     [True, False, True, False]
@@ -53,7 +53,7 @@ def _cost_from_parent(problem: Problem) -> list[float]:
 
 
 def _paths(problem: Problem) -> Iterator[list[int]]:
-    """The tables of each path, from the one that has no parent."""
+    """The tables of each path, beginning with the one that has no parent."""
     following = np.full(len(problem), -1)
     following[problem.parents] = problem.children
     is_child = np.zeros(len(problem), np.bool_)

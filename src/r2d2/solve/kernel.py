@@ -1,4 +1,4 @@
-"""What the reductions leave for the solver."""
+"""The kernel: the part of a problem that the reductions leave for the solver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from r2d2.solve.problem import Flags, Floats, Ints, weak_components
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What is left to decide, and how the rest follows from it."""
+    """The undecided tables and edges, and the way back to the whole problem."""
 
     tables: Ints  # the tables that are left, by their number in the problem
     retain: Floats
@@ -33,7 +33,7 @@ class Kernel:
 
 
 def is_parent(kernel: Kernel) -> Flags:
-    """Which tables serve others; retaining one of the rest matters to itself only."""
+    """Flags of the tables that serve others; retaining any other table affects only itself."""
     serves = np.zeros(len(kernel.tables), np.bool_)
     serves[kernel.parents] = True
     return serves
@@ -46,7 +46,7 @@ def components_of(kernel: Kernel) -> Ints:
 
 
 def split_by(kernel: Kernel, group: Ints) -> Iterator[tuple[Ints, Kernel]]:
-    """Each group of tables with no edge to another group: their places, and a kernel of their own."""
+    """Split into groups without edges between them: the places of each group's tables, and its own kernel."""
     by_group = np.argsort(group, kind="stable")
     edges_by_group = np.argsort(group[kernel.parents], kind="stable")
     numbers = np.unique(group)

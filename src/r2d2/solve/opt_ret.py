@@ -1,8 +1,8 @@
-"""Opt-Ret: the optimum of any graph by integer programming (section 5.2). The only place that knows the solver.
+"""Opt-Ret: the optimum of any graph by integer programming (section 5.2). The only module that knows the solver.
 
-The paper's model, less what it does not need: where the parents' x are whole, some y are whole at no more cost, so y is
-continuous; `y_e <= 1 - x_v` only forbids paying for a rebuild that nobody needs, which no optimum does. What the
-reductions decide never reaches the solver, and what hangs together no longer is solved apart.
+The model is the paper's without two redundant parts. For integer x of the parents some integer y costs no more, so y
+is continuous. `y_e <= 1 - x_v` only forbids paying for a rebuild that nobody needs, which no optimum does. Tables
+decided by the reductions never reach the solver, and each remaining component is solved by itself.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from r2d2.solve.kernel import Kernel, components_of, is_parent, split_by
 from r2d2.solve.problem import RETAINED, Flags, Floats, Ints, Problem, Solution, solution_from
 from r2d2.solve.reduce import reduce_problem
 
-SMALL_EDGES = 500  # components share a model up to this size: starting the solver takes longer than solving them
+SMALL_EDGES = 500  # smaller components share a model: starting the solver takes longer than solving them
 LARGEST_COST = 1e4  # costs are scaled to this, so that the solver's absolute tolerances are far below it
 TOLERANCE = 1e-9  # the solver's; also the share of its cost by which a proven choice may be off
 
 
 Search = Callable[[Kernel, float], tuple[Flags | None, float]]
-"""Takes a kernel and a deadline; returns what to retain, if it found anything, and a lower bound."""
+"""Takes a kernel and a deadline; returns the tables to retain, if it found a choice, and a lower bound."""
 
 
 def opt_ret(problem: Problem, *, time_limit_seconds: float = math.inf) -> Solution:
-    """The cheapest choice, or the best one found in time together with its gap. There always is one."""
+    """The cheapest choice, or the best one found in time, with its gap."""
     return _solve(problem, time.monotonic() + time_limit_seconds, relaxation_first)
 
 
@@ -53,7 +53,7 @@ def _models(kernel: Kernel) -> Ints:
 
 
 def solve_kernel(kernel: Kernel, deadline: float, search: Search) -> tuple[Flags, Floats]:
-    """Which of the kernel's tables to retain; and, to be summed, what a better choice might save."""
+    """Flags of the kernel's tables to retain, and gaps that sum up to what a better choice might save."""
     retained, bound = search(kernel, deadline) if time.monotonic() < deadline else (None, -math.inf)
     gap = np.zeros(len(kernel.tables))
     if retained is not None and _proves(kernel, bound, cost_of(kernel, retained)):
@@ -69,7 +69,7 @@ def solve_kernel(kernel: Kernel, deadline: float, search: Search) -> tuple[Flags
 
 
 def _proves(kernel: Kernel, bound: float, cost: float) -> bool:
-    """Whether the bound meets the cost, as far as the solver's numbers go; in whatever unit the costs are."""
+    """Whether the bound meets the cost within the solver's relative tolerance."""
     return cost - bound <= TOLERANCE * max(abs(bound), float(kernel.retain.max()))
 
 
@@ -80,10 +80,10 @@ def _cheaper(kernel: Kernel, one: Flags, other: Flags) -> tuple[Flags, float]:
 
 
 def relaxation_first(kernel: Kernel, deadline: float) -> tuple[Flags | None, float]:
-    """The linear relaxation, whose optimum is nearly always whole; where it is not, a search of what it leaves open.
+    """Solve the linear relaxation, whose optimum is nearly always integer; otherwise search the open tables.
 
-    First among the tables that the relaxation retains, wholly or in part: that gives a good choice. Then among all
-    whose reduced cost does not show that retaining them costs more than that choice.
+    The first search is among the tables that the relaxation retains, wholly or in part: it gives a good choice. The
+    second is among all tables except those whose reduced cost shows that retaining them costs more than that choice.
     """
     relaxed = _relaxation(kernel, deadline)
     if relaxed is None:
@@ -100,7 +100,7 @@ def relaxation_first(kernel: Kernel, deadline: float) -> tuple[Flags | None, flo
 def _search_among(kernel: Kernel, parents: Flags, deadline: float) -> tuple[Flags, float]:
     """The best choice in which only these tables serve others, and its lower bound.
 
-    What is certain to stay becomes one more table that must be kept, so that the reductions can be applied again.
+    The certain parents become one extra table that must be kept, so that the reductions can be applied again.
     """
     tables, usable = len(kernel.tables), parents[kernel.parents]
     falls = np.flatnonzero(np.isfinite(kernel.fallback))
@@ -126,7 +126,7 @@ def _scale(kernel: Kernel) -> float:
 
 
 def _relaxation(kernel: Kernel, deadline: float) -> _Relaxed | None:
-    """The optimum of the model with every variable continuous; none where that takes long."""
+    """The optimum of the model with every variable continuous; None if that takes too long."""
     scale = _scale(kernel)
     model = _model(kernel, scale)
     model.integrality_ = []
@@ -141,7 +141,7 @@ def _relaxation(kernel: Kernel, deadline: float) -> _Relaxed | None:
 
 
 def integer_search(kernel: Kernel, deadline: float) -> tuple[Flags | None, float]:
-    """The best choice that branch and bound finds in time, and what none can cost less than."""
+    """The best choice that branch and bound finds in time, and a lower bound."""
     scale = _scale(kernel)
     solver = _solver({"mip_rel_gap": 0.0, "mip_abs_gap": 0.0}, deadline)
     solver.passModel(_model(kernel, scale))
@@ -168,7 +168,7 @@ def _solver(options: Mapping[str, float], deadline: float) -> highspy.Highs:
 
 
 def _run(solver: highspy.Highs) -> None:
-    """Solve in a thread, so that Ctrl-C reaches Python; the solver is stopped then, and the interruption goes on."""
+    """Solve in a thread, so that Ctrl-C reaches Python; it stops the solver and is raised again."""
     solver.HandleUserInterrupt = True
     solver.startSolve()
     try:
@@ -182,7 +182,7 @@ def _run(solver: highspy.Highs) -> None:
 
 
 def _model(kernel: Kernel, scale: float) -> highspy.HighsLp:
-    """x: the table is retained; z: it takes its fallback; y: it is rebuilt by this edge. In this order."""
+    """The model, with columns x (table is retained), z (table takes its fallback), y (edge rebuilds its child)."""
     tables, edges = len(kernel.tables), len(kernel.parents)
     falls = np.flatnonzero(np.isfinite(kernel.fallback))
     columns = tables + len(falls) + edges

@@ -1,4 +1,4 @@
-"""Exchange retained tables for equal ones that somebody would rather keep, as far as a budget allows."""
+"""Exchange retained tables for equal ones that the user prefers to keep, within a budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from r2d2.solve.problem import RETAINED, Flags, Problem, Solution, solution_from
 
-NOISE = 1e-9  # a difference below this share of a cost is rounding: proofs go to nine digits, too
+NOISE = 1e-9  # differences below this share of a cost are rounding; proofs have nine digits as well
 
 
 class _Exchange(NamedTuple):
@@ -21,7 +21,7 @@ class _Exchange(NamedTuple):
 def keep_preferred(
     problem: Problem, solution: Solution, groups: Iterable[Sequence[int]], *, budget: float
 ) -> tuple[Solution, float]:
-    """The solution with the preferred tables of each group retained, and what that costs more than before.
+    """The solution with the preferred tables of each group retained, and its extra cost.
 
     A group holds equal tables, the preferred first. It retains as many tables as before. The cheapest exchanges are
     made first; together they cost *budget* at most.
@@ -44,7 +44,7 @@ def keep_preferred(
 
 
 def _exchange(group: Sequence[int], retained: Flags, must_keep: Flags) -> _Exchange | None:
-    """The tables to exchange so that the first of a group stay; those that must be kept are no choice."""
+    """The exchange that makes the first tables of a group stay; tables that must be kept take no part."""
     free = [table for table in group if not must_keep[table]]
     here = {table for table in free if retained[table]}
     first = set(free[: len(here)])
@@ -81,21 +81,21 @@ class _Costs:
         return sum(self._cost(table, exchange.goes, exchange.stays) for table in near) - before
 
     def noise(self, exchange: _Exchange) -> float:
-        """Up to which difference two choices cost the same."""
+        """The largest difference in cost that counts as rounding."""
         return NOISE * float(sum(self._retain[table] for table in self._near(exchange)))
 
     def make(self, exchange: _Exchange) -> None:
-        """Carry it out."""
+        """Carry the exchange out."""
         self.retained[list(exchange.goes)] = False
         self.retained[list(exchange.stays)] = True
 
     def _near(self, exchange: _Exchange) -> list[int]:
-        """The tables whose cost it can change."""
+        """The tables whose cost the exchange can change."""
         moved = exchange.goes | exchange.stays
         return sorted(moved.union(*(self._children[table] for table in moved)))
 
     def _cost(self, table: int, goes: frozenset[int], stays: frozenset[int]) -> float:
-        """Of keeping it, or of its cheapest rebuild; a table without a retained parent stays."""
+        """Cost of keeping a table or of its cheapest rebuild; a table without a retained parent is kept."""
 
         def is_retained(other: int) -> bool:
             return other in stays or (other not in goes and bool(self.retained[other]))

@@ -1,4 +1,4 @@
-"""The task that every algorithm here solves, as NumPy arrays, and the answer that each of them gives."""
+"""Problem and solution of every algorithm here, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RETAINED = -1
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Opt-Ret (section 5.2): which tables to retain so that keeping them and rebuilding the others costs least."""
+    """Opt-Ret (section 5.2): choose tables to retain so that keeping them and rebuilding the others costs least."""
 
     retain: Floats  # table by table
     must_keep: Flags
@@ -25,34 +25,34 @@ class Problem:
     rebuild: Floats
 
     def __len__(self) -> int:
-        """How many tables there are."""
+        """Number of tables."""
         return len(self.retain)
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What becomes of each table, and how far from the optimum that might be."""
+    """The parent that each table is rebuilt from, or RETAINED, and the gap to the optimum."""
 
     parent: Ints  # table by table: the parent it is rebuilt from, or RETAINED
     cost: Floats  # table by table: of keeping or of rebuilding it
-    gap: Floats  # table by table, to be summed: what a better choice might save; 0 everywhere if this one is proven
+    gap: Floats  # table by table; the sum is the most that a better choice could save; all 0 if proven optimal
 
     @property
     def objective(self) -> float:
-        """The cost of it all."""
+        """Total cost."""
         return float(self.cost.sum())
 
     @property
     def proven(self) -> bool:
-        """Whether nothing can cost less."""
+        """Whether the solution is proven optimal."""
         return not self.gap.any()
 
 
 def solution_from(problem: Problem, retained: Flags, gap: Floats | None = None) -> Solution:
     """The solution that retains these tables; each other one is rebuilt from its cheapest retained parent.
 
-    A table that must be kept, or has no retained parent that pays, is retained, whatever was asked: that takes no
-    parent from another.
+    A table that must be kept, or has no retained parent that pays, is retained in any case: that takes no parent from
+    another.
     """
     retained = retained | problem.must_keep
     usable = retained[problem.parents] & ~retained[problem.children] & useful_edges(problem)
@@ -69,9 +69,9 @@ def solution_from(problem: Problem, retained: Flags, gap: Floats | None = None) 
 
 
 def useful_edges(problem: Problem) -> Flags:
-    """The edges that can pay: the child may go, and rebuilding it costs less than keeping it.
+    """The edges that can pay: the child may be deleted, and rebuilding it costs less than keeping it.
 
-    Instead of using any other edge, the child can be retained: that costs no more and only gives others a parent.
+    Retaining the child instead of using any other edge costs no more, and only gives other tables a parent.
     """
     child = problem.children
     return (problem.rebuild < problem.retain[child]) & ~problem.must_keep[child]
@@ -84,7 +84,7 @@ def with_edges(problem: Problem, chosen: Flags) -> Problem:
 
 
 def part_of(problem: Problem, tables: Flags) -> tuple[Problem, Ints]:
-    """Some of the tables with the edges between them, numbered anew, and the old number of each."""
+    """Some of the tables with the edges between them, renumbered, and the old number of each."""
     old = np.flatnonzero(tables)
     new = np.cumsum(tables) - 1
     chosen = tables[problem.parents] & tables[problem.children]
@@ -93,7 +93,7 @@ def part_of(problem: Problem, tables: Flags) -> tuple[Problem, Ints]:
 
 
 def weak_components(count: int, starts: Ints, ends: Ints) -> Ints:
-    """For each of *count* tables the lowest number of a table that it hangs together with.
+    """For each of *count* tables the lowest table number of its weakly connected component.
 
     >>> weak_components(5, np.array([3, 4]), np.array([1, 3])).tolist()
     [0, 1, 2, 1, 1]

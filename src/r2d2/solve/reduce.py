@@ -1,9 +1,9 @@
-"""Decide what can be decided without a solver; what is left is the kernel.
+"""Decide as many tables as possible without a solver; the rest is the kernel.
 
 Opt-Ret is a facility location problem: a retained table is an open facility that serves its children, and itself for
-nothing. Each rule here leaves at least one optimum standing; the state at any time is a smaller problem of the same
-kind, plus a way back. In it, a table costs `retain` if it stays; `fallback` is what it costs to rebuild from a parent
-that is certain to stay; `parents` holds the uncertain ones that could still beat both.
+nothing. Each rule here preserves at least one optimum; the state at any time is a smaller problem of the same kind,
+plus a way back. In it, a table costs `retain` if it stays; `fallback` is its cost if rebuilt from a parent that is
+certain to stay; `parents` holds the uncertain parents that could still beat both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from r2d2.solve.kernel import Kernel
 from r2d2.solve.problem import Problem, useful_edges
 
-MOST_RIVALS = 3  # how many parents are compared with a table to see whether one replaces it
+MOST_RIVALS = 3  # parents that are tried as a replacement of a table
 
 
 def reduce_problem(problem: Problem) -> Kernel:
@@ -29,7 +29,7 @@ def reduce_problem(problem: Problem) -> Kernel:
 
 
 class _Reduction:
-    """The problem as it shrinks. A table that changed waits in the queue to be looked at again."""
+    """The problem as it shrinks. A changed table waits in the queue to be examined again."""
 
     def __init__(self, problem: Problem) -> None:
         count = len(problem)
@@ -39,7 +39,7 @@ class _Reduction:
         self.parents: list[dict[int, float]] = [{} for _ in range(count)]
         self.children: list[set[int]] = [set() for _ in range(count)]
         self.kept = bytearray(count)
-        self.done = bytearray(count)  # follows from other tables
+        self.done = bytearray(count)  # decided by other tables
         self.followers: list[tuple[int, tuple[int, ...]]] = []
         self._cheapest: list[tuple[int, float] | None] = [None] * count
         useful = useful_edges(problem)
@@ -52,7 +52,7 @@ class _Reduction:
         self._queued = bytearray(b"\1") * count
 
     def run(self) -> None:
-        """Look at every table that waits, and at those that change by it, in rounds."""
+        """Examine every queued table, and those that change by it, in rounds."""
         while self._queue:
             waiting, self._queue = self._queue, []
             for table in waiting:
@@ -82,11 +82,11 @@ class _Reduction:
         return self.parents[child].pop(parent)
 
     def _limit(self, table: int) -> float:
-        """What the table costs at most, whatever becomes of the others."""
+        """Upper bound of the table's cost, whatever is decided for the others."""
         return min(self.retain[table], self.fallback[table])
 
     def _drop_dear_parents(self, table: int) -> None:
-        """A parent that is dearer than what is certain anyway will not be used."""
+        """Drop parents that cost at least as much as an option that is certain."""
         if self.fallback[table] >= self.retain[table]:
             self.fallback[table] = math.inf
         limit = self._limit(table)
@@ -95,7 +95,7 @@ class _Reduction:
             self._push(parent)
 
     def _keep(self, table: int) -> None:
-        """From now on its children can count on it."""
+        """Keep a table: it becomes a certain parent of its children."""
         self.kept[table] = 1
         for parent in list(self.parents[table]):
             self._unlink(parent, table)
@@ -107,17 +107,17 @@ class _Reduction:
             self._touch(child)
 
     def _touch(self, table: int) -> None:
-        """Its costs changed: it and its parents may now be decided."""
+        """Queue a table whose costs changed, and its parents: they may be decidable now."""
         self._cheapest[table] = None
         self._push(table)
         for parent in self.parents[table]:
             self._push(parent)
 
     def _pays_in_any_case(self, table: int) -> bool:
-        """Whether keeping it saves its cost even if the best of all others stays.
+        """Whether keeping a table pays even if its best alternatives are retained.
 
-        Counted are its own rebuild at the least, and children without children of their own that have no parent as
-        cheap: such a child saves the difference to its second choice at the least.
+        The savings counted are its own cheapest rebuild, and, for each child without children whose cheapest parent
+        it is, the difference to that child's second choice.
         """
         least = min(self.parents[table].values(), default=math.inf)
         missing = self.retain[table] - min(least, self.fallback[table])
@@ -130,7 +130,7 @@ class _Reduction:
         return missing <= 0
 
     def _first_choice(self, child: int) -> tuple[int, float]:
-        """Its cheapest parent, and by how much that one beats the second choice."""
+        """The child's cheapest parent, and its advantage over the second choice."""
         known = self._cheapest[child]
         if known is None:
             best, best_cost, second = -1, math.inf, self._limit(child)
@@ -143,7 +143,7 @@ class _Reduction:
         return known
 
     def _never_pays(self, table: int) -> bool:
-        """Whether keeping it costs more than it can save, given that a parent of it is certain to stay."""
+        """Whether keeping a table costs at least what it can save, given its fallback."""
         room = self.retain[table] - self.fallback[table]
         for child in self.children[table]:
             if room < 0:
@@ -158,7 +158,7 @@ class _Reduction:
         self._touch(table)
 
     def _fold(self, table: int) -> None:
-        """It is nobody's parent any more, and has one uncertain parent at most: keeping that one saves a fixed sum."""
+        """Fold a table without children into its only uncertain parent: keeping that parent saves a fixed sum."""
         limit = self._limit(table)
         self._follow(table)
         for parent, cost in list(self.parents[table].items()):
@@ -172,10 +172,10 @@ class _Reduction:
         self.followers.append((table, (self.fallback_parent[table],) if certain else tuple(self.parents[table])))
 
     def drop_replaceable(self) -> bool:
-        """Take its children from every table that some parent of it can stand in for; whether there was one.
+        """Cut off the children of every table that one of its parents can replace; return whether there was one.
 
-        Equal tables are the usual case. The stand-in serves every child of the table as cheaply. With both retained,
-        the table may go; with the table retained alone, retaining the stand-in in its place costs no more.
+        Equal tables are the usual case. The replacement serves every child of the table as cheaply. If both are
+        retained, the table may be deleted; if only the table is, retaining the replacement instead costs no more.
         """
         least = [min(self.parents[t].values(), default=math.inf) for t in range(len(self.retain))]
         least = [min(pair) for pair in zip(least, self.fallback, strict=True)]
@@ -187,7 +187,7 @@ class _Reduction:
         return found
 
     def _rivals(self, table: int, least: list[float]) -> list[int]:
-        """The parents that cost no more in its place, best first. *least*: what deleting each table costs at least."""
+        """The parents that cost no more in its place, best first. *least*: lowest cost of deleting each table."""
         most = self.retain[table]
         costs = (
             (self.retain[rival] + cost - least[rival], rival)
@@ -204,7 +204,7 @@ class _Reduction:
         )
 
     def merge_followers(self) -> None:
-        """Tables without children that prefer the same parents in the same order choose alike: one stands for all."""
+        """Merge childless tables that prefer the same parents in the same order: they all choose alike."""
         leader_of: dict[tuple[int, ...], int] = {}
         for table, parents in enumerate(self.parents):
             if parents and not self.children[table]:
@@ -223,7 +223,7 @@ class _Reduction:
             self.parents[leader][parent] += self._unlink(parent, table)
 
     def kernel(self) -> Kernel:
-        """What is left, as arrays."""
+        """The undecided rest, as arrays."""
         tables = [t for t in range(len(self.retain)) if not self.kept[t] and not self.done[t]]
         place = {table: number for number, table in enumerate(tables)}
         edges = [(place[p], place[t], cost) for t in tables for p, cost in self.parents[t].items()]

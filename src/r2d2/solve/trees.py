@@ -1,8 +1,8 @@
 """Dyn-Lin for trees: the optimum where no cycle is left once the edges' directions are forgotten.
 
-A table may have several parents and be a parent of several, and two equal tables may be each other's parent, as long as
-there is only one way from any table to any other. Each tree is hung up at one of its tables; seen from there every
-other table has one neighbour above it and some below, whichever of the two is the parent.
+A table may have several parents and several children, and two equal tables may be each other's parent, as long as
+there is only one path between any two tables. Each tree is rooted at one of its tables: every other table has one
+neighbour above it and some below, whichever of the two is the parent.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ def solve_trees(problem: Problem) -> Solution:
 
 @dataclass(frozen=True, slots=True)
 class _Forest:
-    order: list[int]  # every table after the one above it
-    above: list[int]  # -1: the tree hangs here
+    order: list[int]  # tables in an order in which each follows the one above it
+    above: list[int]  # -1: root of a tree
     from_above: list[float]  # cost of rebuilding the table from the one above it
     to_above: list[float]  # and the other way round; infinite where there is no such edge
 
 
 @dataclass(frozen=True, slots=True)
 class _Cheapest:
-    """What a table and all below it cost at least, by what becomes of the table; WAITING without its own rebuild."""
+    """Lowest cost of each table's subtree, by the table's own state; for WAITING without the table's rebuild."""
 
     open: list[float]
     served: list[float]
     waiting: list[float]
-    server: list[int]  # the parent below that SERVED takes, -1: none
+    server: list[int]  # the parent below used by SERVED; -1 without one
 
 
 def _hang_up(problem: Problem) -> _Forest:
-    """Walk every tree from its lowest-numbered table; a table comes after the one above it."""
+    """Root every tree at its lowest-numbered table, and order its tables from the top."""
     count, edges = len(problem), len(problem.parents)
     near = np.concatenate([problem.parents, problem.children])  # seen from the child, then from the parent
     here = np.concatenate([problem.children, problem.parents])
@@ -74,10 +74,10 @@ def _hang_up(problem: Problem) -> _Forest:
 
 
 def _cheapest(problem: Problem, forest: _Forest) -> _Cheapest:
-    """From the lowest tables up: each adds what it costs at least to the one above it."""
+    """Add up the lowest costs, from the lowest tables to the roots."""
     count = len(problem)
     opened, waiting, server = problem.retain.tolist(), [0.0] * count, [-1] * count
-    served, extra = [math.inf] * count, [math.inf] * count  # extra: what having a parent below costs on top
+    served, extra = [math.inf] * count, [math.inf] * count  # extra: added cost of having a parent below
     must_keep = problem.must_keep.tolist()
     for table in reversed(forest.order):
         served[table] = waiting[table] + extra[table]
@@ -95,7 +95,7 @@ def _cheapest(problem: Problem, forest: _Forest) -> _Cheapest:
 
 
 def _choose(forest: _Forest, best: _Cheapest) -> list[bool]:
-    """From the top down: whether each table is retained, given what became of the one above it."""
+    """Flags of the retained tables, chosen from the top down, each given the state of the one above."""
     state = [OPEN] * len(forest.order)
     for table in forest.order:
         top = forest.above[table]

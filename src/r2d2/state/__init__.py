@@ -1,1 +1,1 @@
-"""What a run leaves behind and the next one starts from. The form is documented in docs/state.md."""
+"""The state folder: runs, recipes and hashes that later commands start from. docs/state.md documents the format."""

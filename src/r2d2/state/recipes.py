@@ -19,18 +19,18 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StoredRecipe:
-    """What is known about rebuilding one child from one parent, and from when."""
+    """The recipe of one edge, or the reason that there is none, and the versions of both tables it holds for."""
 
     parent: str
     child: str
     parent_version: str
     child_version: str
     origin: str  # INFERRED, or GIVEN by a person
-    recipe: Recipe | None  # carried out and compared: it gives the child exactly
-    because: str = ""  # why there is none
+    recipe: Recipe | None  # already run and compared: it rebuilds the child exactly
+    because: str = ""  # the reason that there is no recipe
 
     def is_current(self, *, parent: Table, child: Table) -> bool:
-        """Whether neither table has changed since."""
+        """Whether both tables are unchanged since."""
         return (self.parent_version, self.child_version) == (parent.version, child.version)
 
 
@@ -41,17 +41,17 @@ class RecipeStore:
         self._folder = Path(folder) / "recipes"
 
     def load(self, parent: str, child: str) -> StoredRecipe | None:
-        """What is stored for an edge, current or not."""
+        """The stored recipe of an edge, current or not; None without one."""
         path = self._path(parent, child)
         return _read(path) if path.exists() else None
 
     def all(self) -> Iterator[StoredRecipe]:
-        """Everything stored, by parent and child."""
+        """All stored recipes, by parent and child."""
         paths = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
         yield from sorted(map(_read, paths), key=lambda stored: (stored.parent, stored.child))
 
     def save(self, stored: Iterable[StoredRecipe]) -> None:
-        """Keep these, in place of what was stored for the same edges."""
+        """Store recipes, replacing those of the same edges."""
         try:
             self._folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             for one in stored:
@@ -63,14 +63,14 @@ class RecipeStore:
             ) from error
 
     def forget(self, parent: str, child: str) -> bool:
-        """Remove what is stored for an edge; whether there was anything."""
+        """Remove the stored recipe of an edge; return whether there was one."""
         path = self._path(parent, child)
         there = path.exists()
         path.unlink(missing_ok=True)
         return there
 
     def _path(self, parent: str, child: str) -> Path:
-        """By hash: names of tables are no names of files (HAZARDS 31)."""
+        """Path of an edge's recipe, by hash: names of tables are not safe as file names (HAZARDS 31)."""
         name = hashlib.sha256(json.dumps([parent, child]).encode()).hexdigest()[:32]
         return self._folder / f"{name}.json"
 

@@ -1,7 +1,7 @@
 """The state folder: finished runs, a pointer to the newest, a key, a lock.
 
-A run is written beside the others under a temporary name, renamed when whole, and only then pointed to. Whatever
-stops it half-way, the state stays as it was before.
+A run is written beside the others under a temporary name, renamed when complete, and only then pointed to. If it is
+interrupted at any point, the state stays as it was before.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class StateStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for writing; a second writer is refused, not made to wait.
+        """Lock the folder for writing; a second writer is refused at once.
 
-        A folder that was made for this, and that nothing was saved to in the end, goes again.
+        A folder that was made for this is removed again if nothing was saved to it.
         """
         self._check_format()
         made = [folder for folder in (self.folder, *self.folder.absolute().parents) if not folder.exists()]
@@ -69,16 +69,16 @@ class StateStore:
         return read_scan(self._runs / run) if run else None
 
     def save(self, scan: Scan, *, keep: int, known: Scan | None = None) -> str:
-        """Write *scan* as the newest run, keep the last *keep* runs; its name. Call it with the lock held.
+        """Write *scan* as the newest run, keep the last *keep* runs, return its name. The lock must be held.
 
-        *known* is a run of this folder that it has parts of.
+        *known* is a run of this folder that shares parts with it.
         """
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(3)}"
         unfinished = self._runs / (_UNFINISHED + name)
         with self._writing():
             unfinished.mkdir(mode=PRIVATE_FOLDER)
             write_scan(scan, unfinished, known=(known, self._runs / known.run) if known else None)
-            unfinished.chmod(self._runs.stat().st_mode & 0o777)  # whom the owner has let in sees new runs, too
+            unfinished.chmod(self._runs.stat().st_mode & 0o777)  # users with access to the runs can read new ones, too
             for path in unfinished.iterdir():
                 _sync(path)
             unfinished.rename(self._runs / name)
@@ -96,7 +96,7 @@ class StateStore:
         return self._runs / run
 
     def key(self) -> bytes:
-        """The secret that row hashes of this state are keyed with."""
+        """The secret key of this state's row hashes."""
         try:
             key = bytes.fromhex((self.folder / "key").read_text("utf-8").strip())
             if len(key) != KEY_BYTES:
@@ -104,11 +104,11 @@ class StateStore:
             return key
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is damaged"
-            hint = "only who made the state can read it; scan into a folder of your own with --state DIR"
+            hint = "only its owner can read the key; scan into a folder of your own with --state DIR"
             raise StateError(f"the key of the state in {self.folder} cannot be read ({why})", hint=hint) from error
 
     def _prepare(self) -> None:
-        """Write what every state folder has; with the lock held, so that of two first scans one sets the key."""
+        """Write the files that every state folder has; under the lock, so that one of two first scans sets the key."""
         self._check_format()
         with self._writing():
             self._runs.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
@@ -118,12 +118,12 @@ class StateStore:
                 _write_atomically(self.folder / "format.json", json.dumps({"format": FORMAT}))
 
     def _unmake(self, made: Sequence[Path]) -> None:
-        """Remove what `_prepare` wrote, and the folders that were not there before; whatever else is there stays."""
+        """Remove the files of `_prepare`, and the folders that were made for them; everything else stays."""
         with suppress(OSError):
             for unfinished in self._runs.glob(f"{_UNFINISHED}*"):
                 shutil.rmtree(unfinished)
             if self._runs.is_dir():
-                self._runs.rmdir()  # one that holds anything else ends it here
+                self._runs.rmdir()  # raises if it holds anything else, which ends the removal
             for name in ("format.json.new", "format.json", "key.new", "key", "lock"):
                 (self.folder / name).unlink(missing_ok=True)
             for folder in made:
@@ -131,7 +131,7 @@ class StateStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A full disk and the like are the user's to put right."""
+        """Turn an OSError, such as a full disk, into a StateError that the user can fix."""
         try:
             yield
         except OSError as error:
@@ -160,7 +160,7 @@ class StateStore:
             raise StateError(f"{self.folder} is not a state folder", hint="give an empty or new one with --state DIR")
 
     def _holds_other_things(self) -> bool:
-        """Whether the folder is somebody else's; one with nothing but our lock is a scan's that has just begun."""
+        """Whether the folder holds foreign files; a folder with only a lock belongs to a scan that has just begun."""
         names = {path.name for path in self.folder.iterdir()} if self.folder.is_dir() else set()
         return bool(names - {"lock"}) and not (self.folder / "runs").is_dir()  # it is made before the rest
 
@@ -176,7 +176,7 @@ class StateStore:
             ) from error
 
     def _forget_old(self, newest: str, keep: int) -> None:
-        """Remove runs beyond the last *keep*, and what interrupted ones left."""
+        """Remove runs beyond the last *keep*, and leftovers of interrupted ones."""
         finished = sorted(path.name for path in self._runs.iterdir() if not path.name.startswith(_UNFINISHED))
         older = [name for name in finished if name != newest]
         gone = older[: max(0, len(older) - (keep - 1))]
@@ -186,7 +186,7 @@ class StateStore:
 
 
 def _lock_or_refuse(descriptor: int, folder: Path) -> None:
-    """An advisory lock that the system drops with the process, however it ends."""
+    """Take an advisory lock, which the system releases when the process ends, or refuse."""
     import fcntl
 
     try:
@@ -201,7 +201,7 @@ def _lock_or_refuse(descriptor: int, folder: Path) -> None:
 
 def _write_atomically(path: Path, text: str, mode: int = 0o644) -> None:
     temporary = path.with_name(path.name + ".new")
-    temporary.unlink(missing_ok=True)  # one that a crash has left keeps its own mode
+    temporary.unlink(missing_ok=True)  # a leftover of a crash would keep its own mode
     with open(temporary, "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, mode)) as file:
         file.write(text + "\n")
         file.flush()

@@ -1,7 +1,7 @@
-"""A scan as Parquet and JSON files that pandas and DuckDB read too.
+"""Write and read a scan as Parquet and JSON files, which pandas and DuckDB can read too.
 
-Pairs that were dropped are not written: family edges and profiles say which they are and why, and there may be a
-hundred million of them. `r2d2 edges --all` lists them.
+Dropped pairs are not written, since there may be a hundred million of them: they and their reasons follow from family
+edges and profiles. `r2d2 edges --all` lists them.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ _EDGES = pa.schema(
         ("via", pa.uint32()),
     ]
 )
-_MAPPING = "mapping"  # an optional column of edges: which columns of the parent the child's are; absent: by name
+_MAPPING = "mapping"  # an optional column of edges, for renamed columns; absent: columns match by name
 _SINCE = pa.schema([("since", pa.uint32())])
 _PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hint", "kind")])
 
 
 def write_scan(scan: Scan, folder: Path, *, known: tuple[Scan, Path] | None = None) -> None:
-    """Write every part of *scan* into *folder*. What it has of a *known* scan is taken from that one's folder."""
+    """Write every part of *scan* into *folder*. Parts shared with a *known* scan are copied from its folder."""
     assert scan.schema_graph is not None and scan.graph is not None
     family_of = scan.schema_graph.family_of
     numbered = _numbered(scan)
@@ -173,7 +173,7 @@ def _assemble(folder: Path, summary: Mapping[str, Any]) -> Scan:
 
 
 def _settings(in_force: Mapping[str, Any]) -> ScanSettings:
-    """The settings that shaped the scan; one that is missing or of another type makes the state unreadable."""
+    """The settings of the scan; a missing one, or one of another type, makes the state unreadable."""
     usual = vars(ScanSettings())
     for name in usual:
         value = in_force[name]
@@ -219,7 +219,7 @@ def _tables(rows: Iterable[Row], file_rows: Iterable[Row]) -> tuple[Table, ...]:
 
 
 def _profiles(rows: Iterable[Row], column_rows: Iterable[Row]) -> tuple[TableProfile, ...]:
-    """The profiles; equal columns and schemas are shared, since there are few different ones."""
+    """The profiles. Equal columns and schemas are shared objects, since few are distinct."""
     columns: defaultdict[int, list[Column]] = defaultdict(list)
     stats: defaultdict[int, list[ColumnStats]] = defaultdict(list)
     known: dict[tuple[tuple[str, ...], str], Column] = {}
@@ -243,7 +243,7 @@ def _profiles(rows: Iterable[Row], column_rows: Iterable[Row]) -> tuple[TablePro
 
 
 def _all_columns(scan: Scan, known: tuple[Scan, Path] | None) -> pa.Table:
-    """The rows of columns.parquet. Profiles that an earlier scan had, the very objects, need not be put into text."""
+    """The rows of columns.parquet. Profiles shared with an earlier scan, as objects, are copied from its file."""
     before, folder = known or (None, None)
     stored = pq.read_table(folder / "columns.parquet") if folder is not None else _COLUMNS.empty_table()
     old_number = {id(p): n for n, p in enumerate(before.profiles)} if before and stored.schema == _COLUMNS else {}
@@ -292,11 +292,11 @@ def _read(folder: Path, name: str) -> list[Row]:
 
 
 def _read_edges(folder: Path, name: str) -> Edges:
-    """The edges of a file; it may number column mappings, of which this version knows 0, by name."""
+    """The edges of a file. It may number column mappings, of which this version supports only 0 (by name)."""
     path = folder / f"{name}.parquet"
     mapped = _MAPPING in pq.read_schema(path).names
     if mapped and any(_read_arrays(folder, name, [_MAPPING])[0]):
-        raise ValueError(f"columns of {name} are mapped, which this version cannot do")
+        raise ValueError(f"columns of {name} are mapped, which this version does not support")
     return Edges(*_read_arrays(folder, name, _EDGES.names))
 
 

@@ -1,7 +1,7 @@
 """Synthetic lakes and their ground truth (sections 6.1.1 and 6.2), for demo, tests and benchmarks.
 
 Start reading at `lake.generate_lake`: roots become tables, tables become other tables by `transform` steps.
-What is contained in what is then found by `truth`, which knows nothing of how the lake was made.
+`truth` then finds the containments, without knowing how the lake was made.
 """
 
 from r2d2.synthetic.draw import DEFAULT_MIX

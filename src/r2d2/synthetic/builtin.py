@@ -1,7 +1,7 @@
-"""Root tables out of nothing but NumPy: a small company's customers, orders, clicks and sensors.
+"""Root tables made with NumPy alone: a small company's customers, orders, clicks and sensors.
 
-Rows are made in blocks, each from its own random generator, so that a root of any size is a stream and a
-block never depends on the blocks before it.
+Rows are made in blocks, each from its own random generator, so that a root of any size is a stream and each
+block is independent of the blocks before it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Block = Callable[[v.Draw], dict[str, pa.Array]]
 
 @dataclass(frozen=True, slots=True)
 class BuiltinRoot:
-    """One kind of root table: how a block of it is made, and its size next to the biggest."""
+    """One kind of root table: a function that makes a block of it, and its size relative to the biggest."""
 
     name: str
     share: float
@@ -29,16 +29,16 @@ class BuiltinRoot:
     block: Block
 
     def rows(self, biggest: int) -> int:
-        """Its number of rows when the biggest root has *biggest*."""
+        """Number of rows if the biggest root has *biggest*."""
         return max(1, round(biggest * self.share)) if biggest else 0
 
     def schema(self) -> pa.Schema:
-        """Its columns."""
+        """Schema of the root."""
         empty = self.block(v.Draw(np.random.default_rng(0), first=0, size=0, of=1))
         return pa.schema([pa.field(name, array.type) for name, array in empty.items()])
 
     def batches(self, *, biggest: int, seed: int) -> Iterator[pa.RecordBatch]:
-        """Its rows, block by block; the same for the same seed."""
+        """Rows of the root, block by block; the same for the same seed."""
         schema, rows = self.schema(), self.rows(biggest)
         name_seed = int.from_bytes(self.name.encode()[:8], "big")
         for block, first in enumerate(range(0, rows, BLOCK_ROWS)):

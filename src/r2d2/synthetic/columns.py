@@ -1,4 +1,4 @@
-"""What can be done with a column of a given Arrow type."""
+"""Operations that an Arrow type allows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def takes_noise(kind: pa.DataType) -> bool:
-    """Whether a number can be moved a little either way; unsigned numbers cannot go below zero."""
+    """Whether noise can be added to the column; unsigned numbers cannot go below zero."""
     moves = (pt.is_signed_integer, pt.is_float32, pt.is_float64, pt.is_decimal128)
     return any(is_kind(kind) for is_kind in moves)
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Whether BETWEEN makes sense, and a value survives the way to text and back."""
+    """Whether BETWEEN makes sense, and values survive conversion to text and back."""
     return is_number(kind) or pt.is_string(kind) or pt.is_date32(kind) or pt.is_timestamp(kind)
 
 
@@ -28,7 +28,7 @@ def is_filterable(kind: pa.DataType) -> bool:
 
 
 def wider(kind: pa.DataType) -> pa.DataType | None:
-    """A larger type that holds the same values, or None where the type has none.
+    """A larger type for the same values; None without one.
 
     >>> wider(pa.int32()), wider(pa.decimal128(12, 2)), wider(pa.string())
     (DataType(int64), Decimal128Type(decimal128(18, 4)), None)
@@ -43,7 +43,7 @@ def wider(kind: pa.DataType) -> pa.DataType | None:
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
-    """The type without an encoding: views and dictionaries carry values that filters cannot all handle.
+    """The type without an encoding: not all filters can handle views and dictionaries.
 
     >>> plain(pa.list_(pa.large_string()))
     ListType(list<item: string>)

@@ -1,4 +1,4 @@
-"""WHERE conditions, as data. A value is kept as text and read in the type of its column."""
+"""WHERE conditions, as data. A value is stored as text and converted to the type of its column."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """column IN (values); None among them is IS NULL."""
+    """Condition column IN (values); None among them means IS NULL."""
 
     column: str
     values: tuple[str | None, ...]
 
     def mask(self, batch: pa.RecordBatch) -> pa.BooleanArray:
-        """Which rows satisfy it."""
+        """Flags of the rows that satisfy the condition."""
         column = batch.column(self.column)
         return pc.is_in(column, value_set=pa.array(self.values, pa.string()).cast(column.type))
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """low <= column <= high; an end that is None is open. A NULL or NaN satisfies it never."""
+    """Condition low <= column <= high; a bound of None is open. NULL and NaN never satisfy it."""
 
     column: str
     low: str | None
     high: str | None
 
     def mask(self, batch: pa.RecordBatch) -> pa.BooleanArray:
-        """Which rows satisfy it; NULL counts as no."""
+        """Flags of the rows that satisfy the condition; False for NULL."""
         column = batch.column(self.column)
         above = pc.is_valid(column)
         if self.low is not None:
@@ -44,7 +44,7 @@ Condition = OneOf | Between
 
 
 def all_hold(batch: pa.RecordBatch, where: tuple[Condition, ...]) -> pa.BooleanArray:
-    """Which rows satisfy every condition; *where* must not be empty."""
+    """Flags of the rows that satisfy every condition; *where* must not be empty."""
     mask = where[0].mask(batch)
     for condition in where[1:]:
         mask = pc.and_(mask, condition.mask(batch))

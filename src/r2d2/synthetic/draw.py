@@ -1,7 +1,7 @@
-"""Which transformation comes next: drawn by Zipf's law, as queries on real lakes are (section 6.1.1).
+"""Draw the next transformation by Zipf's law, as queries on real lakes are distributed (section 6.1.1).
 
-A few columns and a few frequent values appear in most queries. Which columns are the hot ones depends on
-their names and the seed only, so that many tables of a lake ask for the same ones.
+A few columns and a few frequent values appear in most queries. The hot columns depend only on their names
+and the seed, so that many tables of a lake use the same ones.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ NEW_COLUMNS = ("score", "total_cost", "margin", "weight_index", "risk", "blend")
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """The habits of a lake's users: how skewed they are, and which columns they like."""
+    """Habits of a lake's users: the skew of their choices, their favourite columns, their mix of transformations."""
 
     seed: int
     skew: float
     mix: Mapping[str, float]
 
     def steps(self, sample: pa.Table, random: np.random.Generator) -> tuple[Step, ...]:
-        """What somebody does to a table with such rows; at least one step."""
+        """Steps that a user applies to a table with such rows; at least one."""
         kind = str(random.choice(list(self.mix), p=_shares(self.mix)))
         kinds = _several(random) if kind == "combination" else [kind]
         steps: list[Step] = []
         for kind in kinds:
             for step in _DRAWS[kind](self, sample, random):
                 steps.append(step)
-                # The next step sees what this one leaves: its columns and its values.
+                # The next step works on the output of this one.
                 sample = step.apply(stream_of(sample)).to_table()
         return (*steps, *_afterwards(sample, random)) or (Copy(),)
 
     def pick_columns(self, names: list[str], count: int, random: np.random.Generator) -> list[str]:
-        """So many different columns, hot ones first in chance, in the order they were given."""
+        """Draw *count* distinct columns, hot ones more likely; return them in the given order."""
         hot = sorted(names, key=lambda name: zlib.crc32(f"{self.seed}:{name}".encode()))
         chances = zipf_weights(len(hot), self.skew)
         picked = {hot[i] for i in random.choice(len(hot), size=count, replace=False, p=chances)}
@@ -75,11 +75,11 @@ class Chooser:
 
 
 def check_mix(mix: Mapping[str, float]) -> None:
-    """Refuse kinds that do not exist and weights that are no weights."""
+    """Refuse unknown kinds and invalid weights."""
     unknown = set(mix) - set(DEFAULT_MIX)
     if unknown or not mix or min(mix.values()) < 0 or sum(mix.values()) <= 0:
         raise UserError(
-            f"the mix of transformations makes no sense: {dict(mix)}",
+            f"the mix of transformations is invalid: {dict(mix)}",
             hint=f"give weights above 0 for some of {', '.join(DEFAULT_MIX)}",
         )
 
@@ -149,7 +149,7 @@ def _draw_noise(habits: Chooser, sample: pa.Table, random: np.random.Generator) 
 
 
 def _afterwards(sample: pa.Table, random: np.random.Generator) -> list[Step]:
-    """What a copy often suffers besides: other types, another order."""
+    """Steps that often follow a copy: wider types, another order."""
     steps: list[Step] = []
     narrow = [field.name for field in sample.schema if wider(field.type) is not None]
     if narrow and random.random() < WIDENED_SHARE:

@@ -1,4 +1,4 @@
-"""How a new table is laid out: the mix of single files, part files and Hive folders that lakes have."""
+"""Draw the layout of a new table: single file, part files or Hive folders, mixed as in real lakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from r2d2.synthetic.hive import partition_type
 from r2d2.synthetic.layout import Layout
 
 COMPRESSIONS = ("snappy", "snappy", "zstd", "gzip", "none")
-ROW_GROUP_ROWS = (65_536, 20_000, 5_000)  # the first is the most that memory has to hold
+ROW_GROUP_ROWS = (65_536, 20_000, 5_000)  # the first is the most rows in memory
 HIVE_SHARE, FILE_SHARE = 0.15, 0.35
 MOST_PARTITIONS, LONGEST_VALUE = 16, 40
 
@@ -35,7 +35,7 @@ def draw_layout(sample: pa.Table, *, rows: int, files_per_table: int, random: np
 
 
 def _partition_keys(sample: pa.Table) -> list[str]:
-    """Columns with few short values; at least one other column must be left for the files."""
+    """Columns with few short values; at least one other column must remain for the files."""
     if sample.num_columns < 2:
         return []
     return [name for name in sample.column_names if _is_partition_key(sample[name])]

@@ -1,4 +1,4 @@
-"""WHERE conditions drawn from a sample of the table, so that frequent values are the ones asked for."""
+"""Draw WHERE conditions from a sample of the table, so that they ask for frequent values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RANGE_WIDTHS = (0.5, 0.25, 0.75, 0.1, 0.05)
 def draw_conditions(
     sample: pa.Table, columns: Sequence[str], *, skew: float, random: np.random.Generator
 ) -> tuple[Condition, ...]:
-    """One condition per column. Each is drawn from the rows the others leave: some row satisfies them all."""
+    """One condition per column, each drawn from the rows that satisfy the earlier ones: some row satisfies all."""
     conditions: list[Condition] = []
     for column in columns:
         if not sample.num_rows:

@@ -1,4 +1,4 @@
-"""Hive-style folders: `country=DE/part-0.parquet` holds a column that is not in the file (HAZARDS 11)."""
+"""Hive-style folders: the path `country=DE/part-0.parquet` adds a column to the file (HAZARDS 11)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Partition = tuple[tuple[str, str | None], ...]
 
 
 def partition_folder(column: str, value: str | None) -> str:
-    """The folder for one value. Hive has no empty value: like Spark we file it under NULL.
+    """The folder for one value. Hive has no empty value: as in Spark it goes to the folder of NULL.
 
     >>> partition_folder("day", "a/b"), partition_folder("day", None)
     ('day=a%2Fb', 'day=__HIVE_DEFAULT_PARTITION__')
@@ -24,7 +24,7 @@ def partition_folder(column: str, value: str | None) -> str:
 
 
 def partition_of(relative: PurePath) -> Partition:
-    """What the folders of a path below its table say, in order; None is NULL.
+    """Columns and values from the folders of a path below its table, in order; None is NULL.
 
     >>> partition_of(PurePath("year=2024/country=A%26B/part-0.parquet"))
     (('year', '2024'), ('country', 'A&B'))

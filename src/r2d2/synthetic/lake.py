@@ -1,4 +1,4 @@
-"""Synthetic lakes after section 6.1.1: roots, and what people made of them, as Parquet tables in folders."""
+"""Generate synthetic lakes after section 6.1.1: roots and tables derived from them, as Parquet tables in folders."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from r2d2.synthetic.values import zipf
 
 BATCH_ROWS = 8192
 SAMPLE_ROWS = 1000
-CHAINED_SHARE = 0.4  # of the derived tables, so many are derived from a derived one
+CHAINED_SHARE = 0.4  # share of the derived tables that are derived from a derived one
 ROOT_SKEW = 0.5  # the first roots are a little more popular
 
 Progress = Callable[[int, int, str], None]
-"""Told after each table: how many are done, how many there will be, the name of the last."""
+"""Called after each table with the number done, the total, and the name of the last."""
 
 
 def generate_lake(
@@ -77,13 +77,13 @@ def generate_lake(
 
 
 def new_lake_folder(out: Path) -> Path:
-    """The folder `out/lake`, not made yet; a lake that is there already is never touched."""
+    """The folder `out/lake`, not made yet; an existing lake is refused."""
     lake = out / "lake"
     if lake.exists() or (out / "lineage.json").exists():
         raise UserError(f"{out} holds a generated lake already", hint="name another folder, or remove it")
     if any(out.glob("*.parquet")) or any(out.glob("*/*.parquet")):
         raise UserError(
-            f"{out} holds tables already, among which the generated lake would lie",
+            f"{out} holds tables already, and the generated lake would lie among them",
             hint="name a new folder: the tables go into the folder lake in it",
         )
     out.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ class _Made:
 
 @dataclass(slots=True)
 class _Workshop:
-    """Makes the tables one after the other."""
+    """Maker of the tables, one after the other."""
 
     lake: Path
     seed: int
@@ -122,7 +122,7 @@ class _Workshop:
         self._write(stream, sample, _Plan(name, (), root.origin, (), root.rows, root.name), random)
 
     def add_derived(self) -> None:
-        """Pick a table, do something to it, write the result."""
+        """Pick a table, transform it, write the result."""
         random = self._random()
         source = self._pick_source(random)
         sample_seed = int(random.integers(2**53))
@@ -164,7 +164,7 @@ class _Workshop:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a table that is about to be written comes about."""
+    """Name and lineage of a table that is about to be written."""
 
     name: str  # without the ending of a single file
     sources: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How a table lies on disk: one file, a folder of parts, or a folder per value of a column."""
+"""Layouts of a table on disk: one file, a folder of parts, or a folder per value of a column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kind = Literal["file", "folder", "hive"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Kind, and the sizes that bound memory: a row group is held whole, a file is not."""
+    """Kind of layout, and the sizes that bound memory: a row group is in memory, a file is streamed."""
 
     kind: Kind
     rows_per_file: int  # "folder" only
@@ -59,7 +59,7 @@ def _writer(location: Path, layout: Layout, schema: pa.Schema) -> _PartWriter | 
 
 
 class _PartWriter:
-    """Writes one file, or part files of at most so many rows."""
+    """Writer of one file, or of part files of limited rows."""
 
     def __init__(self, location: Path, layout: Layout, schema: pa.Schema) -> None:
         self.paths: list[Path] = []
@@ -69,7 +69,7 @@ class _PartWriter:
         self._room = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write the batch; a file that gets full is closed and the next one begun."""
+        """Write the batch; close a full file and begin the next one."""
         start = 0
         while start < batch.num_rows or not self.paths:
             writer = self._open if self._open and self._room else self._next_file()
@@ -98,7 +98,7 @@ class _PartWriter:
 
 
 class _HiveWriter:
-    """Writes `key=value/part-n.parquet`; closes the file used longest ago when too many are open."""
+    """Writer of `key=value/part-n.parquet`; closes the least recently used file if too many are open."""
 
     def __init__(self, location: Path, layout: Layout) -> None:
         assert layout.partition_by is not None
@@ -108,7 +108,7 @@ class _HiveWriter:
         self._parts: dict[str, int] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of each value to its own folder; without rows, an empty file under NULL."""
+        """Write the rows of each value to its own folder; without rows, an empty file to the folder of NULL."""
         keys = batch.column(self._column).cast(pa.string())
         rest = batch.drop_columns([self._column])
         for value in sorted(keys.unique().to_pylist(), key=lambda key: key or "") or [None]:

@@ -1,4 +1,4 @@
-"""The tables of a generated lake and how each was made; written to `lineage.json`, beside the lake."""
+"""Lineage of a generated lake: its tables and the steps that made each; written to `lineage.json` beside the lake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINEAGE_FORMAT = "r2d2-lineage/1"
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTable:
-    """One table. How it was made says what it was meant to be, not what it is contained in: see `truth`."""
+    """One table and its lineage. The lineage does not tell what contains the table: see `truth`."""
 
     name: str  # path below the lake root, with /
     sources: tuple[str, ...]  # names of the tables it was made from; a root has none
@@ -28,13 +28,13 @@ class GeneratedTable:
 
     @property
     def is_root(self) -> bool:
-        """Whether it was there first."""
+        """Whether the table is a root."""
         return not self.sources
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedLake:
-    """The lake folder, the tables in the order they were made, and the file that says so."""
+    """The lake folder, its lineage file, and the tables in the order they were made."""
 
     path: Path
     lineage_path: Path
@@ -53,7 +53,7 @@ class GeneratedLake:
 
 
 def write_lineage(lake: GeneratedLake) -> None:
-    """Write `lineage.json`; equal for equal lakes, wherever they lie."""
+    """Write `lineage.json`; equal for equal lakes, whatever their folder."""
     tables = [_table_to_json(table) for table in lake.tables]
     data = {"format": LINEAGE_FORMAT, "lake": lake.path.name, "seed": lake.seed, "tables": tables}
     lake.lineage_path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Table names as people give them: where a copy lands, and what it is called."""
+"""Table names as people give them: folder and name of a copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SUFFIXES = {
 
 
 class Namer:
-    """Gives each table a name of its own, also where file names ignore case."""
+    """Source of unique table names, also on file systems that ignore case."""
 
     def __init__(self) -> None:
         self._taken: set[str] = {"", "tpch", "raw", "archive", *FOLDERS}
@@ -36,7 +36,7 @@ class Namer:
         return self._free(home, clean(name))
 
     def derived_name(self, stem: str, *, root: str, step: t.Step, random: np.random.Generator) -> str:
-        """The source's name with a word for what was done to it, in any folder."""
+        """The source's name with a word for the transformation, in any folder."""
         base = stem if len(stem) <= LONGEST_STEM else clean(root)
         folder = FOLDERS[random.integers(len(FOLDERS))]
         return self._free(folder, f"{base}_{_suffix(step, random)}")
@@ -51,7 +51,7 @@ class Namer:
 
 
 def clean(name: str) -> str:
-    """The name without what a file name or a listing would choke on.
+    """The name without characters that are unsafe in file names.
 
     >>> clean("_Orders (EU) = 2024")
     'Orders_EU_2024'
@@ -66,7 +66,7 @@ def _suffix(step: t.Step, random: np.random.Generator) -> str:
 
 
 def _told_by_filter(step: t.Step) -> list[str]:
-    """What the WHERE is about, where one word says it: `orders_de`."""
+    """Words of a WHERE with a single value, as in `orders_de`."""
     if not isinstance(step, t.SelectWhere):
         return []
     single = [c.values[0] for c in step.where if isinstance(c, OneOf) and len(c.values) == 1]

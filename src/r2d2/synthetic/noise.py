@@ -1,4 +1,4 @@
-"""Numbers moved a little, in their own type and within its range."""
+"""Add noise to numbers, in their own type and within its range."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Moves = npt.NDArray[np.float64]
 
 
 def jitter(column: pa.Array, moves: Moves) -> pa.Array:
-    """Each value plus its move, in the column's type; NULL stays NULL.
+    """Add its move to each value, in the column's type; NULL stays NULL.
 
-    A whole number moves by at least one, a decimal by at least its last digit.
+    A whole number changes by at least one, a decimal by at least its last digit.
     """
     if pt.is_integer(column.type):
         return _jitter_integers(column, moves)

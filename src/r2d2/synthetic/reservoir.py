@@ -1,4 +1,4 @@
-"""A uniform sample of a stream whose length nobody knows beforehand."""
+"""Uniform sample of a stream of unknown length."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pyarrow as pa
 
 
 class Reservoir:
-    """Keeps *rows* rows of all that were added, each with the same chance (Vitter's algorithm R).
+    """Sample of *rows* rows of all that were added, each with the same probability (Vitter's algorithm R).
 
-    The same rows are kept however the stream was cut into batches.
+    The sample does not depend on the batches of the stream.
     """
 
     def __init__(self, *, rows: int, seed: int) -> None:
@@ -30,7 +30,7 @@ class Reservoir:
             self._replace(slots[taken], pa.Table.from_batches([batch.take(pa.array(taken))]))
 
     def sample(self) -> pa.Table | None:
-        """The rows held now; None if nothing was ever added."""
+        """The sampled rows; None if no row was added."""
         return self._held
 
     def _replace(self, slots: npt.NDArray[np.int64], fresh: pa.Table) -> None:

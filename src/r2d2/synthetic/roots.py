@@ -18,7 +18,7 @@ from r2d2.synthetic.tpch import generate_tpch, tpch_scale
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A table to start from. `open` gives its rows as a new stream each time."""
+    """A table to start from. `open` returns its rows as a new stream each time."""
 
     name: str
     origin: str  # for the lineage: "builtin", "tpch" or the path it was read from
@@ -37,7 +37,7 @@ def open_roots(
     batch_rows: int,
     scratch: Path,
 ) -> Iterator[list[Root]]:
-    """The roots that were asked for, most popular first; what had to be written for them goes at the end."""
+    """The requested roots, most popular first; temporary files for them are removed at the end."""
     if roots == "tpch":
         with TemporaryDirectory(prefix=".tpch-", dir=scratch) as folder:
             scale = tpch_scale(rows) if scale_factor is None else scale_factor

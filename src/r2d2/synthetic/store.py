@@ -22,7 +22,7 @@ SAMPLED_ROW_GROUPS = 4
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One Parquet file, and what its folders add to each of its rows."""
+    """One Parquet file, and the partition values of its folders."""
 
     path: Path
     partition: Partition = ()
@@ -30,7 +30,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """The files of a table in the order of their names, and the columns they have together."""
+    """The files of a table in order of their names, and the union of their columns."""
 
     files: tuple[StoredFile, ...]
     schema: pa.Schema
@@ -42,7 +42,7 @@ class StoredTable:
         return Stream(self.schema, batches)
 
     def sample(self, *, rows: int, seed: int, batch_rows: int) -> pa.Table:
-        """Some rows, from a few row groups only: for choosing what to do with the table, not for proofs."""
+        """Some rows, from a few row groups only: good enough to choose a transformation, not for proofs."""
         random = np.random.default_rng(seed)
         reservoir = Reservoir(rows=rows, seed=seed)
         for _ in range(SAMPLED_ROW_GROUPS):
@@ -77,7 +77,7 @@ class StoredTable:
 
 
 def open_table(path: Path) -> StoredTable:
-    """The table that a Parquet file, or a folder of them, is. Reads the footers only."""
+    """Open a Parquet file, or a folder of them, as a table. Reads only the footers."""
     files = _listed(path)
     schemas, rows = [], 0
     for file in files:

@@ -1,4 +1,4 @@
-"""A table as a stream of record batches: how every size of table passes through a bounded memory."""
+"""Tables as streams of record batches, so that tables of any size need bounded memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stream:
     batches: Iterable[pa.RecordBatch]
 
     def map(self, schema: pa.Schema, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Stream:
-        """The stream with every batch changed on its own; batches left without rows fall out."""
+        """The stream with every batch changed by itself; empty batches are dropped."""
         changed = (change(batch) for batch in self.batches)
         return Stream(schema, (batch for batch in changed if batch.num_rows))
 

@@ -12,7 +12,7 @@ from r2d2.errors import R2D2Error, UserError
 
 LINEITEM_ROWS_AT_SCALE_1 = 6_000_000
 SMALLEST_SCALE = 0.0001
-# The biggest first: they are the ones that a small lake is derived from.
+# The biggest first: a small lake is derived from these.
 TABLES = ("lineitem", "orders", "customer", "partsupp", "part", "supplier", "nation", "region")
 
 
@@ -42,7 +42,7 @@ def generate_tpch(folder: Path, *, scale_factor: float) -> list[Path]:
 
 
 def _command() -> str:
-    """Where the command is: beside this Python first, since a virtual environment may not be activated."""
+    """Path of the command: beside this Python first, since a virtual environment may not be activated."""
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which("tpchgen-cli", path=places)
     if found is None:

@@ -1,7 +1,7 @@
-"""What happens to tables in a lake, as data: how one stream of rows becomes another (section 6.1.1).
+"""Transformations of tables in a lake, as data: each turns one stream of rows into another (section 6.1.1).
 
-A step holds all its parameters, its random seed among them, so that it can be written to the lineage and done
-again with the same result. What comes out does not depend on how the rows were cut into batches.
+A step holds all its parameters, including its random seed, so that it can be written to the lineage and repeated with
+the same result. The result does not depend on the batches of the stream.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Step(Protocol):
     """One transformation."""
 
     def apply(self, source: Stream) -> Stream:
-        """The stream that the source becomes; never holds more than a few batches."""
+        """Transform the stream; never more than a few batches are in memory."""
         ...
 
 
@@ -58,7 +58,7 @@ class SelectWhere:
 
 @dataclass(frozen=True, slots=True)
 class KeepFields:
-    """A struct narrowed to some of its fields; as many rows as before."""
+    """A struct reduced to some of its fields; the rows stay."""
 
     column: str
     fields: tuple[str, ...]
@@ -82,7 +82,7 @@ class KeepFields:
 
 @dataclass(frozen=True, slots=True)
 class AddRows:
-    """As many new rows as *share* of the old, each value drawn from its own column ("adding rows")."""
+    """New rows, a *share* of the old number, each value drawn from its own column ("adding rows")."""
 
     share: float
     seed: int
@@ -104,7 +104,7 @@ class AddRows:
 
 @dataclass(frozen=True, slots=True)
 class RepeatRows:
-    """A share of the rows stands twice: contained in the source as a set, no longer as a bag (HAZARDS 2)."""
+    """A share of the rows occurs twice: contained in the source as a set, no longer as a bag (HAZARDS 2)."""
 
     share: float
     seed: int
@@ -142,7 +142,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class AddNoise:
-    """Numbers of one column moved at random, by about *scale*, in a share of the rows ("noise")."""
+    """Numbers of one column changed at random, by about *scale*, in a share of the rows ("noise")."""
 
     column: str
     scale: float
@@ -150,7 +150,7 @@ class AddNoise:
     seed: int
 
     def apply(self, source: Stream) -> Stream:
-        """The source with the disturbed column in its place and type."""
+        """The source with the changed column in its place and type."""
         schema = source.schema
         hits, moves = np.random.default_rng([self.seed, 0]), np.random.default_rng([self.seed, 1])
 
@@ -164,7 +164,7 @@ class AddNoise:
 
 @dataclass(frozen=True, slots=True)
 class ShuffleRows:
-    """The same rows in another order, at random within windows of so many rows."""
+    """The same rows in random order within windows of *window_rows*."""
 
     window_rows: int
     seed: int
@@ -202,7 +202,7 @@ def apply_steps(steps: Sequence[Step], source: Stream, *, batch_rows: int) -> St
 
 
 def _shuffle_columns(sample: pa.Table, *, count: int, seed: int) -> Iterator[pa.RecordBatch]:
-    """Rows whose values come from the sample, column by column, so that the rows themselves are new."""
+    """New rows whose values are drawn from the sample, column by column."""
     random = np.random.default_rng(seed)
     for start in range(0, count, NEW_ROWS_AT_ONCE):
         size = min(NEW_ROWS_AT_ONCE, count - start)

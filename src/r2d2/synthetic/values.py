@@ -1,4 +1,4 @@
-"""Plausible values: names, places, money, moments. Words are drawn skewed: the first is the most frequent."""
+"""Plausible values: names, places, money, timestamps. Words are drawn skewed: the first is the most frequent."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Makes the columns of one block of rows: *size* rows, the first of them row number *first*."""
+    """Generator of columns for one block of rows: *size* rows, the first of them row number *first*."""
 
     random: np.random.Generator
     first: int
     size: int
-    of: int  # rows of the biggest root: how many keys there are to refer to
+    of: int  # rows of the biggest root, the number of keys to refer to
 
     def ids(self, start: int = 1, kind: pa.DataType | None = None) -> pa.Array:
         """Row numbers, counted from *start*."""
@@ -138,7 +138,7 @@ class Draw:
         return pa.array([text[i * digits : (i + 1) * digits] for i in range(self.size)], pa.string())
 
     def joined(self, *columns: pa.Array, separator: str) -> pa.Array:
-        """Two columns of words in one."""
+        """Columns of words, joined row by row."""
         return pc.binary_join_element_wise(*columns, separator)
 
     def emails(self, first_names: pa.Array, last_names: pa.Array, nulls: float) -> pa.Array:
@@ -195,13 +195,13 @@ class Draw:
 
 
 def zipf(random: np.random.Generator, choices: int, size: int, skew: float = 1.2) -> Ints:
-    """So many draws from 0 … choices - 1; rank r comes with a chance that falls as 1 / (r + 1) ** skew."""
+    """Draw *size* numbers from 0 … choices - 1; the probability of rank r falls as 1 / (r + 1) ** skew."""
     drawn: Ints = random.choice(choices, size=size, p=zipf_weights(choices, skew))
     return drawn
 
 
 def zipf_weights(choices: int, skew: float) -> npt.NDArray[np.float64]:
-    """The chance of each rank; they add up to one."""
+    """The probability of each rank; they add up to one."""
     weights = 1.0 / np.arange(1, choices + 1) ** skew
     normalised: npt.NDArray[np.float64] = weights / weights.sum()
     return normalised

@@ -164,5 +164,5 @@ def test_the_form_in_an_older_plan_is_still_read(tmp_path: Path) -> None:
 def test_a_form_that_is_sorted_by_a_column_it_has_not_is_refused_before_anything_is_deleted(tmp_path: Path) -> None:
     table = put(tmp_path / "t", PLAIN)
     form = form_to_json(form_of(shape_of(table.path, table.files), {}, [""]))
-    with pytest.raises(TableError, match="does not say how the table was written"):
+    with pytest.raises(TableError, match="description of the files is malformed"):
         form_from_json(form | {"order": [{"column": ["nowhere"], "descending": False, "nulls_first": True}]})

@@ -222,7 +222,7 @@ def test_a_file_that_was_not_read_to_its_end_is_refused(
     whole_answers = rebuilder.measure_many(several)
     monkeypatch.setattr("r2d2.engine.second_reader.read._plain_name", lambda uri: uri + "x")
     shapes = [shape_of(table.path, table.files) for table in several]
-    with pytest.raises(TableError, match="names a file otherwise"):
+    with pytest.raises(TableError, match="names a file differently"):
         many_tables.tally_pairs(rebuilder._session(), [Pair(there=shape) for shape in shapes])
     assert rebuilder.measure_many(several) == whole_answers  # each was asked alone
 

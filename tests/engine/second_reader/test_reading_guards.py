@@ -1,7 +1,7 @@
 """Each guard of reading earns its place: with it the harm does not happen, without it it does.
 
 These are the guards outside `r2d2.safety`, with real Spark. A scenario returns whether the harm happened.
-docs/operations.md lists every guard with its hazard and its test.
+docs/safety.md lists every guard with its hazard and its test.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def test_without_the_guard_it_does(spark: Any, tmp_path: Path, monkeypatch: pyte
 
 
 def test_every_guard_is_in_the_docs_with_its_test() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "safety.md").read_text()
     section = page.partition("### Guards of reading")[2]
     listed = dict(re.findall(r"^\| `(\w+)` \|.*\| `(\w+)` \|$", section, flags=re.MULTILINE))
     assert listed == {guard: scenario.__name__ for guard, (_, _, scenario) in GUARDS.items()}
@@ -208,7 +208,7 @@ def test_every_guard_is_in_the_docs_with_its_test() -> None:
 
 def test_every_hazard_that_can_lose_data_has_a_guard_that_was_switched_off() -> None:
     """Numbers 1 to 24 of the hazards; 22 and 23 are also a matter of syncs, which tests/safety/test_power_loss.py forgets."""
-    page = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "safety.md").read_text()
     section = page.partition("## Guards of safe deletion")[2]
     numbers: set[int] = set()
     for named in re.findall(r"^\| `\w+` \| ([\d, –]+) \|", section, flags=re.MULTILINE):

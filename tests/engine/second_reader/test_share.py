@@ -63,7 +63,7 @@ def test_what_no_table_is_to_blame_for_is_raised_at_once() -> None:
 
     def gone(pairs: Sequence[Pair]) -> list[str]:
         asked.append(len(pairs))
-        raise UserError("the cluster has ended our application")
+        raise UserError("the cluster has ended the application")
 
     with pytest.raises(UserError, match="ended"):
         share(range(8), pair=lambda number: Pair(), together=gone, alone=str)

@@ -1,4 +1,4 @@
-"""Arrow's buffers as NumPy arrays. A buffer may be longer than its content: the count is always given."""
+"""Arrow's buffers as NumPy arrays. A buffer may be longer than its content, so the count is always given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 Numbers = NDArray[Any]  # of whatever type of number
-Live = NDArray[np.bool_] | None  # which rows are not NULL; None: all
+Live = NDArray[np.bool_] | None  # True where a row is not NULL; None: everywhere
 
 
 def live_rows(array: pa.Array) -> Live:

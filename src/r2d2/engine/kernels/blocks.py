@@ -1,8 +1,7 @@
 """Sorted, distinct row hashes with their multiplicities: the unit that tasks exchange and compare.
 
 128 bits decide, but the first 64 do the work: rows are sorted by the first half with their number packed
-into its lowest bits (one fast sort of plain words), and the few places where that was not enough are put
-in order after.
+into its lowest bits (one fast sort of plain words), and the few remaining ties are sorted afterwards.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ _COUNT_TYPES: dict[int, np.dtype[np.unsignedinteger]] = {
 class HashBlock:
     """A multiset of rows."""
 
-    hashes: Hashes  # (2, distinct rows), ascending by (first half, second half), none twice
-    counts: NDArray[np.uint64] | None = None  # how often each occurs; None: once
+    hashes: Hashes  # (2, distinct rows), ascending by (first half, second half), distinct
+    counts: NDArray[np.uint64] | None = None  # multiplicity of each; None: all are 1
 
     @property
     def distinct_rows(self) -> int:
-        """Rows, each counted once."""
+        """Number of distinct rows."""
         return int(self.hashes.shape[1])
 
     @property
     def rows(self) -> int:
-        """Rows, each as often as it occurs."""
+        """Number of rows, with multiplicity."""
         return self.distinct_rows if self.counts is None else int(self.counts.sum())
 
     def counts_at(self, places: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """How often the rows at some places occur."""
+        """Multiplicities of the rows at some places."""
         return np.ones(len(places), np.uint64) if self.counts is None else self.counts[places]
 
 
@@ -94,7 +93,7 @@ def to_bytes(block: HashBlock) -> bytes:
 
 
 def from_bytes(data: bytes | memoryview) -> HashBlock:
-    """The block that `to_bytes` wrote; anything else is refused."""
+    """The block that `to_bytes` wrote; ValueError for any other bytes."""
     if len(data) < _HEADER.size:
         raise ValueError(f"a hash block of {len(data)} bytes is cut short")
     magic, version, width, count = _HEADER.unpack_from(data)
@@ -115,7 +114,7 @@ def _part(block: HashBlock, rows: slice) -> HashBlock:
 
 
 def _sort(hashes: Hashes) -> tuple[NDArray[np.intp], Hashes, NDArray[np.intp]]:
-    """The order that sorts rows by both halves, the rows in it, and where one may repeat the one before."""
+    """The order that sorts rows by both halves, the sorted rows, and the places that may equal the one before."""
     count = hashes.shape[1]
     number = np.uint64((1 << max(count - 1, 1).bit_length()) - 1)
     packed = hashes[0] & ~number
@@ -131,12 +130,12 @@ def _sort(hashes: Hashes) -> tuple[NDArray[np.intp], Hashes, NDArray[np.intp]]:
 def _put_ties_in_order(
     order: NDArray[np.intp], hashes: Hashes, ties: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], Hashes]:
-    """Sort the runs that share what was sorted by. Nearly all repeat one row, and need nothing."""
+    """Sort the runs that share a sort key. Nearly all repeat one row and are in order already."""
     (first, second), (first_before, second_before) = hashes.take(ties, axis=1), hashes.take(ties - 1, axis=1)
     wrong = (first < first_before) | ((first == first_before) & (second < second_before))
     if wrong.any():
         rows = _whole_runs(ties, ties[wrong], len(order))
-        correct = rows[np.lexsort((hashes[1][rows], hashes[0][rows]))]  # each run stays where it is
+        correct = rows[np.lexsort((hashes[1][rows], hashes[0][rows]))]  # each run stays in its place
         order[rows] = order[correct]
         hashes[:, rows] = hashes[:, correct]
     return order, hashes

@@ -1,7 +1,7 @@
-"""From an Arrow column to two 64-bit halves per value: equal values, and only they, get equal hashes.
+"""Hash an Arrow column into two 64-bit halves per value: equal values, and only they, get equal hashes.
 
-What "equal" means is docs/row-identity.md; the forms are in numeric.py, temporal.py, text.py and nested.py. NULL is
-one value of its own in every column, whatever the column's type. A type that is not listed is refused.
+docs/row-identity.md defines "equal"; the canonical forms are in numeric.py, temporal.py, text.py and nested.py. NULL
+is one separate value in every column, whatever the column's type. Types that are not listed are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def hash_column(column: pa.Array | pa.ChunkedArray, *, token: Token, key: bytes)
         raise ValueError(f"column {token} is a struct: hash its fields one by one")
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     try:
-        hasher_of(column.type)  # refuses, even where there is no row
+        hasher_of(column.type)  # refuses the type, even without rows
         hashes = [hash_array(chunk, column_keys(token, key)) for chunk in chunks]
     except NotComparable as error:
         raise NotComparable(error.reason, token=token) from error
@@ -44,7 +44,7 @@ def hash_column(column: pa.Array | pa.ChunkedArray, *, token: Token, key: bytes)
 
 
 def hashed_in_blocks(kind: pa.DataType, *, token: Token) -> bool:
-    """Whether a column may come in pieces at no extra cost (a dictionary would be hashed with each)."""
+    """Whether a column may be hashed in blocks at no extra cost (a dictionary would be hashed with each)."""
     try:
         return hasher_of(kind).in_blocks
     except NotComparable as error:
@@ -67,7 +67,7 @@ def hash_array(array: pa.Array, keys: ColumnKeys) -> Hashes:
 
 @lru_cache(maxsize=4096)
 def hasher_of(kind: pa.DataType) -> Hasher:
-    """How values of this type are hashed; raises NotComparable if they cannot be."""
+    """The hasher of a type; raises NotComparable without one."""
     for applies, hasher in (*CARRIERS, *LEAF_TYPES, *NESTED_TYPES):
         if applies(kind):
             return hasher(kind)
@@ -95,7 +95,7 @@ def _struct(kind: pa.DataType) -> Hasher:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise NotComparable(f"a struct has two fields named {twice[0]}")
-    fields = [hasher_of(field.type) for field in kind]  # all of them: any may refuse
+    fields = [hasher_of(field.type) for field in kind]  # check all: any may be refused
     in_blocks = all(field.in_blocks for field in fields)
     return Hasher(lambda array, live, keys, out: hash_struct(array, keys, hash_array, out), in_blocks)
 
@@ -130,7 +130,7 @@ def _extension(kind: pa.DataType) -> Hasher:
 
 _is = pa.types
 Types = tuple[tuple[Applies, Callable[[pa.DataType], Hasher]], ...]
-CARRIERS: Types = (  # hashed as what they carry
+CARRIERS: Types = (  # hashed as their values
     (lambda kind: isinstance(kind, pa.BaseExtensionType), _extension),
     (_is.is_dictionary, _dictionary),
     (_is.is_run_end_encoded, _run_ends),

@@ -1,4 +1,4 @@
-"""Which rows of a child are missing from a parent, on sorted blocks."""
+"""Find the rows of a child that a parent lacks, on sorted blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
 
 
 def common_rows(*, child: HashBlock, parent: HashBlock) -> tuple[Places, Places]:
-    """Where the rows that are in both stand in the child, and where in the parent; both ascending."""
+    """Places of the common rows in the child and in the parent, both ascending."""
     if child.distinct_rows <= parent.distinct_rows:
         return _look_up(few=child, many=parent)
     in_parent, in_child = _look_up(few=parent, many=child)
@@ -30,7 +30,7 @@ def common_rows(*, child: HashBlock, parent: HashBlock) -> tuple[Places, Places]
 
 
 def _look_up(*, few: HashBlock, many: HashBlock) -> tuple[Places, Places]:
-    """Binary search for ascending values walks through *many* once, so that it stays in the cache."""
+    """Places of the common rows, by binary search for ascending values, which walks through *many* once."""
     if not few.distinct_rows:
         return np.empty(0, np.intp), np.empty(0, np.intp)
     places = np.searchsorted(many.hashes[0], few.hashes[0])
@@ -43,7 +43,7 @@ def _look_up(*, few: HashBlock, many: HashBlock) -> tuple[Places, Places]:
 
 
 def _look_further(few: HashBlock, many: HashBlock, places: Places, found: NDArray[np.bool_], undecided: Places) -> None:
-    """Rows that share their first half with another row: step on to the one that also shares the second."""
+    """Resolve rows that share their first half with another row: step on to the one with the same second half."""
     while len(undecided):
         places[undecided] += 1
         undecided = undecided[places[undecided] < many.distinct_rows]

@@ -1,4 +1,4 @@
-"""Decimals in the one form of their number (numeric.py), without a Python loop unless they exceed 128 bits.
+"""Convert decimals to their canonical form (numeric.py), without a Python loop unless they exceed 128 bits.
 
 Dividing by 5^k is multiplying by its inverse modulo 2^64 (or 2^128): multiples of 5^k, and only they,
 land on a quotient of at most limit / 5^k.
@@ -28,7 +28,7 @@ _LARGEST = 2**63 - 1
 
 
 def canonical_decimal(limbs: NDArray[np.uint64], scale: int, live: Live) -> Canonical:
-    """Unscaled values as little-endian limbs (rows, 1 | 2 | 4); *live* tells which rows are not NULL."""
+    """Canonical form of unscaled values, given as little-endian limbs (rows, 1 | 2 | 4); *live* flags non-NULL rows."""
     if scale < 0 or scale > LARGEST_SCALE:
         return _one_by_one(limbs, scale, live)
     low = np.ascontiguousarray(limbs[:, 0]).view(np.int64)
@@ -44,7 +44,7 @@ def canonical_decimal(limbs: NDArray[np.uint64], scale: int, live: Live) -> Cano
 
 
 def _canonical_64(values: NDArray[np.int64], scale: int) -> tuple[Words, Kinds]:
-    """Unscaled values of 64 bits."""
+    """Canonical form of unscaled values of 64 bits."""
     if scale == 0:
         return values.view(np.uint64), Kind.INTEGER
     words = values.view(np.uint64).copy()
@@ -60,7 +60,7 @@ def _canonical_64(values: NDArray[np.int64], scale: int) -> tuple[Words, Kinds]:
 def _put_binary_fractions(
     words: Words, kinds: NDArray[np.uint8], rows: NDArray[np.intp], quotients: Words, scale: int
 ) -> None:
-    """Rows that are q / 2^scale: integers and, where 53 bits hold q, doubles; other rows stay as they are."""
+    """Set the rows q / 2^scale: integers, and doubles if q fits into 53 bits; other rows stay as they are."""
     q = quotients[rows].view(np.int64)
     shift = min(scale, 63)  # beyond scale 27 only q = 0 is left
     whole = (q & np.int64((1 << shift) - 1)) == 0
@@ -80,7 +80,7 @@ def _put_binary_fractions(
 
 
 def _strip_zeros(words: Words, kinds: NDArray[np.uint8], among: NDArray[np.bool_]) -> None:
-    """Divide the rows *among* by ten while it goes: none is a whole number, so the scale stays above zero."""
+    """Divide the rows *among* by ten as long as possible: none is a whole number, so the scale stays positive."""
     tenths, fifth = _divide_64(words, 1)
     rows = np.flatnonzero(among & fifth & ((tenths & np.uint64(1)) == 0))
     current = tenths[rows]
@@ -94,7 +94,7 @@ def _strip_zeros(words: Words, kinds: NDArray[np.uint8], among: NDArray[np.bool_
 
 
 def _divide_64(words: Words, power: int) -> tuple[Words, NDArray[np.bool_]]:
-    """Signed words / 5^power, and where that went without a rest."""
+    """Signed words / 5^power, and flags of those without remainder."""
     if 5**power > _LARGEST:
         return words, words == 0
     inverse, limit = _inverse_64(power)
@@ -114,7 +114,7 @@ def _replace_beyond(
     limbs: NDArray[np.uint64],
     scale: int,
 ) -> Canonical:
-    """Put the rows whose unscaled value exceeds 64 bits right; the others are done."""
+    """Correct the rows whose unscaled value exceeds 64 bits; the others are final."""
     words = words.copy()
     kinds = np.full(len(words), kinds, np.uint8) if isinstance(kinds, int) else kinds
     sign = (limbs[rows, 1].view(np.int64) >> 63).view(np.uint64)
@@ -145,7 +145,7 @@ def _canonical_128(
 
 
 def _strip_zeros_128(size: Unsigned128, scales: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Take trailing zeros off *size* (in place) as far as the scales allow; the scales that are left."""
+    """Strip trailing zeros off *size* (in place) as far as the scales allow; return the remaining scales."""
     for zeros in (32, 16, 8, 4, 2, 1):  # 38 is the most that 128 bits can have
         rows = np.flatnonzero(scales >= zeros)
         quotient, divides = divide_by_power_of_five(take(size, rows), zeros)
@@ -164,7 +164,7 @@ def _canonical_128_of_scale(
     negative: NDArray[np.bool_],
     scale: int,
 ) -> Wide:
-    """Values ±size / 10^scale without trailing zeros: into words and kinds, or returned if they are wide."""
+    """Set words and kinds of the values ±size / 10^scale without trailing zeros; return those that are wide."""
     signed = negate(size, where=negative)
     fits = signed.high == (signed.low.view(np.int64) >> np.int64(63)).view(np.uint64)
     small = rows[fits]
@@ -181,7 +181,7 @@ def _canonical_128_of_scale(
 
 
 def _one_by_one(limbs: NDArray[np.uint64], scale: int, live: Live) -> Canonical:
-    """The same by Python's integers: negative scales, and values beyond 128 bits. Slow, and rare."""
+    """Canonical form by Python's integers, for negative scales and values beyond 128 bits. Slow, and rare."""
     count = len(limbs)
     words, kinds = np.zeros(count, np.uint64), np.zeros(count, np.uint8)
     wide: dict[int, list[tuple[int, list[int]]]] = {}
@@ -206,7 +206,7 @@ def _one_by_one(limbs: NDArray[np.uint64], scale: int, live: Live) -> Canonical:
 
 
 def canonical_number(unscaled: int, scale: int) -> tuple[int | None, list[int]]:
-    """The one form of unscaled / 10^scale: its kind and word, or no kind and its words.
+    """The canonical form of unscaled / 10^scale: its kind and word, or None and its words.
 
     >>> canonical_number(150, 2) == (Kind.DOUBLE, [0x3FF8000000000000]), canonical_number(10, 2)
     (True, (19, [1]))
@@ -231,7 +231,7 @@ def _exact_double_of(unscaled: int, scale: int) -> float | None:
     if rest:
         return None
     try:
-        double = quotient / 2**scale  # Python rounds this correctly, so it is exact or detectably not
+        double = quotient / 2**scale  # Python rounds this correctly, so inexactness can be detected
     except OverflowError:
         return None
     numerator, denominator = double.as_integer_ratio()

@@ -1,7 +1,7 @@
 """An order-free fingerprint of a multiset of rows, for finding equal tables.
 
 Fingerprints of slices add up to the fingerprint of the table. Equal tables have equal fingerprints;
-others differ, up to the chance of a 128-bit collision.
+others differ, up to the probability of a 128-bit collision.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Fingerprint:
 
 
 def fingerprint(hashes: Hashes, counts: NDArray[np.uint64] | None = None) -> Fingerprint:
-    """Of rows with these hashes, each once or *counts* times.
+    """Fingerprint of rows with these hashes, each once or *counts* times.
 
     >>> rows = np.arange(8, dtype=np.uint64).reshape(2, 4)
     >>> fingerprint(rows) == fingerprint(rows[:, ::-1]) == fingerprint(rows[:, :1]) + fingerprint(rows[:, 1:])

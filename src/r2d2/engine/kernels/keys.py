@@ -1,4 +1,4 @@
-"""The kinds of value that a hash tells apart, and each column's secrets for them."""
+"""Kinds of value that a hash distinguishes, and each column's secrets for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kinds = int | NDArray[np.uint8]  # one Kind for a whole block, or one for each v
 
 
 class NotComparable(ValueError):
-    """Values of this column have no row identity; `reason` says why. Never guessed around."""
+    """The values of a column have no defined row identity, for a `reason`."""
 
     def __init__(self, reason: str, *, token: Token = ()) -> None:
         where = f"column {'.'.join(token)}" if token else "values"
@@ -34,7 +34,7 @@ class NotComparable(ValueError):
 
 
 class Kind(IntEnum):
-    """What one word of payload means. Equal payloads of two kinds are different values."""
+    """Meaning of one word of payload. Equal payloads of two kinds are different values."""
 
     NULL = 0
     BOOLEAN = 1
@@ -52,13 +52,13 @@ class Kind(IntEnum):
     STRUCT = 18 + 80
 
 
-LARGEST_SCALE = 76  # what a decimal of 256 bits can have; Kind.DECIMAL + scale goes up to it
+LARGEST_SCALE = 76  # of a decimal of 256 bits; Kind.DECIMAL + scale goes up to it
 _KINDS = Kind.STRUCT + 1
 _KEPT_POSITIONS = 1024
 
 
 class Chain(IntEnum):
-    """Values of several words, each position with secrets of its own."""
+    """Kinds of values of several words, each position with secrets of its own."""
 
     STRING = 0
     BINARY = 1
@@ -77,7 +77,7 @@ class ColumnKeys:
         self._key = key
 
     def seeds(self, kind: Chain) -> tuple[np.uint64, np.uint64]:
-        """Where the position secrets of both halves start from."""
+        """Seeds of the position secrets of both halves."""
         return self._seeds[0, kind], self._seeds[1, kind]
 
     def positions(self, kind: Chain, count: int) -> tuple[Words, Words]:
@@ -99,7 +99,7 @@ def column_keys(token: Sequence[str], key: bytes) -> ColumnKeys:
 
 
 def hash_word(words: Words, kinds: Kinds, *, keys: ColumnKeys, out: Hashes) -> None:
-    """Both halves of values of one word, all of one kind or each of its own."""
+    """Hash values of one word, all of one kind or each of its own, into both halves."""
     places = kinds if isinstance(kinds, int) else kinds.astype(np.intp)
     mix_pair(words, keys.first.take(places), keys.second.take(places), out)
 

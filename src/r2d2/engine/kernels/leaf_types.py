@@ -1,4 +1,4 @@
-"""The Arrow types without an inside, each with the way its values are hashed."""
+"""Hashers of the Arrow types without nested values."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Applies = Callable[[pa.DataType], bool]
 
 
 class Hasher(NamedTuple):
-    """How the values of one type are hashed. Rows that are not live may get any hash: NULL's is put there."""
+    """Hash function of one type. NULL rows may get any hash: NULL's own replaces it."""
 
     hash_block: HashBlock
-    in_blocks: bool = True  # False: some work is per array (a dictionary), so an array is not cut up
+    in_blocks: bool = True  # False: some work is per array (a dictionary), so an array is not split
 
 
 def either(*predicates: Applies) -> Applies:
-    """Whether one of them applies."""
+    """A predicate that holds if one of these does."""
     return lambda kind: any(predicate(kind) for predicate in predicates)
 
 
 def _fixed(canonical: Callable[[pa.Array, Live], Canonical]) -> Hasher:
-    """Types of one word, or of a few where a number is wide."""
+    """Hasher of types of one word, or of a few for wide numbers."""
 
     def hash_block(array: pa.Array, live: Live, keys: ColumnKeys, out: Hashes) -> None:
         words, kinds, wide = canonical(array, live)

@@ -1,11 +1,11 @@
-"""The 64-bit mixer, and the secret words that every column draws from its name and the state's key.
+"""The 64-bit mixer, and the secret words that every column derives from its name and the state's key.
 
 One word w under the secret pair (a, b) becomes the two halves mix(w ^ a) and mix(mix(w ^ a) ^ b). *mix*
 is a bijection (the finaliser of splitmix64), so two words under one pair never share a half. A value of
 several words is the sum of its words' halves, each position with a pair of its own; a row is the sum of
 its columns.
 
-Everything is wrapping arithmetic on uint64, our own: the same on every machine and library version.
+Everything is wrapping arithmetic on uint64, without a library: the same on every machine and library version.
 `HASH_VERSION` enters the derivation of the secrets, so hashes of two versions never match by accident.
 """
 
@@ -34,12 +34,12 @@ _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 if sys.byteorder != "little":
     raise ImportError("r2d2 hashes little-endian words, and this machine is big-endian")
 
-# glibc maps each temporary afresh, page faults and all, until it has seen a larger one freed: +40 % time.
+# glibc maps each temporary again, with page faults, until it has seen a larger one freed: +40 % time.
 np.empty(24 << 20, np.uint8)
 
 
 class _Memory(threading.local):
-    """What the mixer scribbles on, one for each thread."""
+    """Scratch memory of the mixer, one for each thread."""
 
     def __init__(self) -> None:
         self.scratch = np.empty(BLOCK_ROWS, np.uint64)
@@ -64,7 +64,7 @@ def mix(words: Words) -> None:
 
 
 def mix_pair(words: Words, first: Words | np.uint64, second: Words | np.uint64, out: Hashes) -> None:
-    """Both halves of *words* under the secrets *first* and *second*: one pair for all, or a pair for each."""
+    """Write both halves of *words* under the secrets *first* and *second*: one pair for all, or a pair for each."""
     np.bitwise_xor(words, first, out=out[0])
     mix(out[0])
     np.bitwise_xor(out[0], second, out=out[1])
@@ -72,7 +72,7 @@ def mix_pair(words: Words, first: Words | np.uint64, second: Words | np.uint64, 
 
 
 def secret_words(*, key: bytes, purpose: bytes, count: int) -> Words:
-    """*count* words for this *purpose* that nobody without the *key* can tell."""
+    """Derive *count* words for this *purpose* that nobody can guess without the *key*."""
     if len(key) not in (16, 32):
         raise ValueError(f"the key of the row hash has {len(key)} bytes; 16 or 32 are needed")
     head = b"r2d2 row hash %d %d " % (HASH_VERSION, len(key))
@@ -90,7 +90,7 @@ def position_secrets(seed: np.uint64, start: int, stop: int) -> Words:
 
 @lru_cache(maxsize=1024)
 def first_position_secrets(seed: np.uint64, count: int) -> Words:
-    """The same from position 0, kept: every block of a column asks again."""
+    """The secrets of the first *count* positions, cached: every block of a column needs them."""
     words = position_secrets(seed, 0, count)
     words.flags.writeable = False
     return words

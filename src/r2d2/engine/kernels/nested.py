@@ -1,4 +1,4 @@
-"""Lists, maps, and structs inside them, from the hashes of what they hold.
+"""Hash lists, maps, and structs inside them, from the hashes of their elements.
 
 A list is its length and its elements, each at its position; a map is its length and its entries in any
 order; a struct inside a list or map is its fields by name. A NULL list, an empty one and one of a single
@@ -22,7 +22,7 @@ HashArray = Callable[[pa.Array, ColumnKeys], Hashes]
 
 
 def hash_list(array: pa.Array, keys: ColumnKeys, hash_array: HashArray, out: Hashes) -> None:
-    """list, large_list, fixed_size_list and the list views."""
+    """Hash list, large_list, fixed_size_list and the list views."""
     inside, bounds = _list_parts(array)
     elements = hash_array(inside, keys.inside(b"e"))
     lengths = np.diff(bounds)
@@ -35,17 +35,17 @@ def hash_list(array: pa.Array, keys: ColumnKeys, hash_array: HashArray, out: Has
 
 
 def hash_map(array: pa.Array, keys: ColumnKeys, hash_array: HashArray, out: Hashes) -> None:
-    """Entries count as often as they occur; their order does not."""
+    """Hash a map: entries count with multiplicity, in any order."""
     bounds = values(array, "<i4", extra=1).astype(np.int64)
     begin, count = int(bounds[0]), int(bounds[-1] - bounds[0])
     entries = hash_array(array.keys.slice(begin, count), keys.inside(b"k"))
     entries += hash_array(array.items.slice(begin, count), keys.inside(b"v"))
-    _seal(entries, Kind.STRUCT, keys)  # or key and value would be summed apart from each other
+    _seal(entries, Kind.STRUCT, keys)  # ties each key to its value before entries are summed
     _finish(_sum_each(entries, bounds - begin), np.diff(bounds), Kind.MAP, keys, out)
 
 
 def hash_struct(array: pa.StructArray, keys: ColumnKeys, hash_array: HashArray, out: Hashes) -> None:
-    """A struct that is not at the top."""
+    """Hash a struct below the top level."""
     out[:] = 0
     for field, column in zip(array.type, array.flatten(), strict=True):
         out += hash_array(column, keys.inside(b"f", field.name))
@@ -68,7 +68,7 @@ def _list_parts(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
 
 
 def _sum_each(halves: Hashes, bounds: NDArray[np.int64]) -> Hashes:
-    """Sums between the bounds, as differences of running sums: both wrap alike."""
+    """Sums between the bounds, as differences of running sums: wrapping cancels out."""
     running = np.zeros((2, halves.shape[1] + 1), np.uint64)
     np.cumsum(halves, axis=1, out=running[:, 1:])
     return running.take(bounds[1:], axis=1) - running.take(bounds[:-1], axis=1)
@@ -81,7 +81,7 @@ def _finish(sums: Hashes, lengths: NDArray[np.int64], kind: Kind, keys: ColumnKe
 
 
 def _seal(halves: Hashes, kind: Kind, keys: ColumnKeys) -> None:
-    """Mix a finished sum, so that it does not dissolve in the sum around it."""
+    """Mix a finished sum, so that its parts do not add up with those of an enclosing sum."""
     for half, secret in zip(halves, (keys.first[kind], keys.second[kind]), strict=True):
         half ^= secret
         mix(half)

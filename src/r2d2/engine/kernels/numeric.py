@@ -1,4 +1,4 @@
-"""One form per number, whatever type carried it.
+"""Canonical form of numbers, whatever type carried them.
 
 A number is, in this order,
 1. INTEGER if it is a whole number in [-2^63, 2^63): the 64 bits of the int;
@@ -33,7 +33,7 @@ class Wide(NamedTuple):
 
 
 class Canonical(NamedTuple):
-    """A block of numbers in their one form."""
+    """A block of numbers in canonical form."""
 
     words: Words
     kinds: Kinds
@@ -41,22 +41,22 @@ class Canonical(NamedTuple):
 
 
 def canonical_signed(values: Numbers) -> Canonical:
-    """int8 to int64."""
+    """Canonical form of int8 to int64."""
     return Canonical(values.astype(np.int64, copy=False).view(np.uint64), Kind.INTEGER)
 
 
 def canonical_unsigned(values: Numbers) -> Canonical:
-    """uint8 to uint64; from 2^63 on they are doubles, or wide."""
+    """Canonical form of uint8 to uint64; from 2^63 on they are doubles, or wide."""
     words = values.astype(np.uint64, copy=False)
     large = np.flatnonzero(words >= SIGN_BIT)
     return _with_large(words, large) if len(large) else Canonical(words, Kind.INTEGER)
 
 
 def canonical_float(values: Numbers) -> Canonical:
-    """Half, single and double, by value after widening to double."""
+    """Canonical form of half, single and double, by value after widening to double."""
     doubles = values.astype(np.float64, copy=False)
     bits = doubles.view(np.uint64)
-    with np.errstate(invalid="ignore"):  # NaN and what does not fit are replaced below
+    with np.errstate(invalid="ignore"):  # NaN and overflowing values are replaced below
         whole = doubles.astype(np.int64)
         integer = (whole == doubles) & (bits != SIGN_BIT) & (doubles >= -(2.0**63)) & (doubles < 2.0**63)
     not_a_number = np.isnan(doubles)

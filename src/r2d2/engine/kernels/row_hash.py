@@ -1,7 +1,7 @@
 """The hash of a row under a projection: the sum of its columns' hashes, mixed.
 
 Columns are hashed once; every projection costs additions only. The last mixing ties the values of a row
-together, so that sums over rows (fingerprint.py) tell which values stood in one row.
+together, so that sums over rows (fingerprint.py) depend on which values were in one row.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from r2d2.engine.kernels.keys import Token
 from r2d2.engine.kernels.mixing import BLOCK_ROWS, Hashes, Words, mix, secret_words
 
 ALL_BITS = 128
-_SMALL_BATCH = BLOCK_ROWS // 8  # a table in smaller pieces than this is put together first
-_LOOK_BACK = 64  # how many earlier projections are considered as a start for the next
+_SMALL_BATCH = BLOCK_ROWS // 8  # chunks smaller than this are combined first
+_LOOK_BACK = 64  # earlier projections considered as a start for the next
 
 
 def hash_rows(
@@ -31,7 +31,7 @@ def hash_rows(
     """For each projection the hashes of all rows, shape (2, rows).
 
     Takes 16 bytes per row and projection, so the caller bounds the rows of a slice. With fewer than 128
-    *bits* only that many of the upper ones are left: tests do so, to make collisions the norm.
+    *bits* only that many of the upper ones are kept: tests do so to make collisions common.
     """
     if not 1 <= bits <= ALL_BITS:
         raise ValueError(f"a row hash has 1 to {ALL_BITS} bits, not {bits}")
@@ -53,7 +53,7 @@ def hash_rows(
 
 
 class Sum(NamedTuple):
-    """How one projection is summed: from an earlier one or from nothing, columns added and taken away."""
+    """Plan of one projection's sum: an earlier projection or zero as start, columns to add and to subtract."""
 
     projection: int
     start: int | None
@@ -62,7 +62,7 @@ class Sum(NamedTuple):
 
 
 def plan_sums(projections: Sequence[Collection[int]]) -> list[Sum]:
-    """The projections from small to large, each from the one before that it shares most with.
+    """Plan the projections from small to large, each starting from the most similar earlier one.
 
     >>> [(step.projection, step.start, step.add) for step in plan_sums([{0, 1, 2, 3}, {0, 1, 3}])]
     [(1, None, [0, 1, 3]), (0, 1, [2])]
@@ -81,7 +81,7 @@ def plan_sums(projections: Sequence[Collection[int]]) -> list[Sum]:
 
 
 def _blocks(columns: Sequence[tuple[Token, pa.ChunkedArray]], key: bytes) -> Iterator[list[Hashes]]:
-    """The columns' hashes for blocks of rows that fit in the cache."""
+    """The columns' hashes, in blocks of rows that fit into the processor's cache."""
     whole = {
         place: hash_column(column, token=token, key=key)
         for place, (token, column) in enumerate(columns)

@@ -1,4 +1,4 @@
-"""Dates, times, timestamps and durations as one word, the same whatever unit carried them.
+"""Canonical form of dates, times, timestamps and durations: one word, the same for every unit.
 
 A date is its day, a time of day its nanoseconds. A timestamp or duration is, in this order,
 1. its nanoseconds if they are not a multiple of 1,000 (only the unit ns can carry such a value);
@@ -22,7 +22,7 @@ _MICRO, _NANO, _MILLI, _SECOND = 0, 1, 2, 3  # added to the kind
 
 
 def canonical_date(values: Numbers, *, in_milliseconds: bool) -> Canonical:
-    """date32 by its day; date64 too, if it is a whole day as its definition asks."""
+    """Canonical form of dates: their day; date64 must be a whole day, as its definition demands."""
     days = values.astype(np.int64)
     if in_milliseconds:
         days = values // _MILLISECONDS_PER_DAY
@@ -32,13 +32,13 @@ def canonical_date(values: Numbers, *, in_milliseconds: bool) -> Canonical:
 
 
 def canonical_time(values: Numbers, unit: str) -> Canonical:
-    """Nanoseconds since midnight; a day's worth of any unit fits."""
+    """Canonical form of times: nanoseconds since midnight."""
     nanoseconds = values.astype(np.int64) * np.int64(NANOSECONDS[unit])
     return Canonical(nanoseconds.view(np.uint64), Kind.TIME)
 
 
 def canonical_moment(values: NDArray[np.int64], unit: str, kind: Kind) -> Canonical:
-    """A timestamp or duration, of the *kind* INSTANT, LOCAL or DURATION."""
+    """Canonical form of timestamps or durations, of the *kind* INSTANT, LOCAL or DURATION."""
     if unit == "us":
         return Canonical(values.view(np.uint64), kind + _MICRO)
     if unit == "ns":
@@ -56,7 +56,7 @@ def _from_nanoseconds(values: NDArray[np.int64], kind: Kind) -> Canonical:
 
 
 def _from_coarse(values: NDArray[np.int64], unit: str, kind: Kind) -> Canonical:
-    """Seconds and milliseconds, brought to the finest unit in which they do not overflow."""
+    """Canonical form of seconds and milliseconds: in the finest unit without overflow."""
     words, fits = _scaled(values, NANOSECONDS[unit] // NANOSECONDS["us"])
     if fits.all():
         return Canonical(words.view(np.uint64), kind + _MICRO)

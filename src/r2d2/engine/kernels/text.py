@@ -1,10 +1,10 @@
-"""Strings and binary values by their bytes.
+"""Hash strings and binary values by their bytes.
 
 A value is a sequence of words: 0. its length (32 bits) and first four bytes, 1. bytes 4 to 11, 2. bytes
-12 to 19, and so on; missing bytes are zero, words 0 and 1 are always there. That is how Arrow's view
-layout keeps values of up to 12 bytes, so those are hashed without looking anywhere else. Other words are
-gathered from the bytes, one of all rows of a block at once, the rows with most words first, so that the
-rows that have a j-th word are a prefix.
+12 to 19, and so on; missing bytes are zero, words 0 and 1 always exist. Arrow's view layout stores
+values of up to 12 bytes in this form, so those are hashed from the views alone. Other words are gathered
+from the bytes, for all rows of a block at once, the rows with most words first, so that the rows that
+have a j-th word are a prefix.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from r2d2.engine.kernels.keys import Chain, ColumnKeys, NotComparable
 from r2d2.engine.kernels.mixing import BLOCK_ROWS, Hashes, Words, mix_pair, position_secrets
 
 INLINE_BYTES = 12
-_BLOCK_BYTES = 1 << 26  # a block of longer values is cut in two
+_BLOCK_BYTES = 1 << 26  # a block with more bytes is halved
 _LONGEST = 2**31 - 1
 _MOST_WORDS = 0xFFFF  # sorted by, in 16 bits
-_WORDS_PER_ROW = 4  # going across the rows pays up to this many words for each row, then along each
+_WORDS_PER_ROW = 4  # limit for hashing across rows; beyond it each row is hashed by itself
 _LENGTH = np.uint64(0xFFFFFFFF)
 _KEEP = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # the lowest 0 to 8 bytes of a word
 _ONE, _HALF, _TOP = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
 class Content(NamedTuple):
-    """The bytes of a block with room for reading a little too far, and where each value stands in them."""
+    """The bytes of a block, padded for reads past the end, and the place of each value in them."""
 
     data: Words
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
     def at(self, rows: NDArray[np.intp]) -> Content:
-        """The same for some rows."""
+        """The content of some rows."""
         return Content(self.data, self.starts[rows], self.lengths[rows])
 
 
 def hash_bytes(chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out: Hashes) -> None:
-    """*array* is a block of any string or binary type; *live* tells which rows are not NULL."""
+    """Hash a block of any string or binary type; *live* flags the rows that are not NULL."""
     is_view = _is_view(array.type)
     lengths = _lengths(array, live)
     if len(array) > 1 and lengths.sum() > _BLOCK_BYTES:
@@ -63,7 +63,7 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _lengths(array: pa.Array, live: Live) -> NDArray[np.int64]:
-    """Of NULLs 0, whatever lies under them."""
+    """Lengths of the values; 0 for NULL, whatever bytes are under it."""
     if _is_view(array.type):
         lengths = (values(array, "<u8", per_row=2)[::2] & _LENGTH).view(np.int64)
     else:
@@ -72,7 +72,7 @@ def _lengths(array: pa.Array, live: Live) -> NDArray[np.int64]:
 
 
 def _bounds(array: pa.Array) -> NDArray[np.int64]:
-    """Where each value that is not kept as a view starts in the last buffer, and where the last one ends."""
+    """Start of each value in the last buffer, and the end of the last one; not for views."""
     kind = array.type
     if pa.types.is_fixed_size_binary(kind):
         width = np.int64(kind.byte_width)
@@ -82,7 +82,7 @@ def _bounds(array: pa.Array) -> NDArray[np.int64]:
 
 
 def _words_of_views(array: pa.Array) -> Words:
-    """Words 0 and 1 as (2, rows), a copy; word 1 only of values that are kept inline."""
+    """Words 0 and 1 as (2, rows), a copy; word 1 is valid only for inline values."""
     return values(array, "<u8", per_row=2).reshape(-1, 2).T.copy()
 
 
@@ -100,7 +100,7 @@ def _add_words(words: Words, first: Words | np.uint64, second: Words | np.uint64
 
 
 def _hash_with_content(array: pa.Array, content: Content, chain: Chain, keys: ColumnKeys, out: Hashes) -> None:
-    """A block that is not all inline views."""
+    """Hash a block that is not entirely inline views."""
     long = np.flatnonzero(content.lengths > INLINE_BYTES)
     if _is_view(array.type):
         words = _words_of_views(array)
@@ -142,7 +142,7 @@ def _gather(data: Words, positions: NDArray[np.int64]) -> Words:
 
 
 def _gather_first_words(content: Content) -> Words:
-    """Words 0 and 1 as (2, rows) of values that are not kept as views."""
+    """Words 0 and 1 as (2, rows), of values that are not stored as views."""
     data, starts, lengths = content
     words = np.empty((2, len(starts)), np.uint64)
     words[0] = _gather(data, starts) & _KEEP.take(np.minimum(lengths, 4))
@@ -153,14 +153,14 @@ def _gather_first_words(content: Content) -> Words:
 
 
 def _hash_rest(content: Content, counts: NDArray[np.int64], chain: Chain, keys: ColumnKeys) -> Hashes:
-    """The sums of the words from 2 on; *counts* of words from 1 on descend (as far as 16 bits tell)."""
+    """The sums of the words from 2 on; *counts* of words from 1 on are descending (up to 16 bits)."""
     data, starts, lengths = content
     total = np.zeros((2, len(starts)), np.uint64)
     fewer = -counts
     first, second = keys.positions(chain, min(int(counts.max()) + 1, _MOST_WORDS))
     position, active = 2, int(np.searchsorted(fewer, -2, side="right"))
     while position < min(_WORDS_PER_ROW * active, _MOST_WORDS):
-        ending = int(np.searchsorted(fewer, -position - 1, side="right"))  # for the rest it is the last word
+        ending = int(np.searchsorted(fewer, -position - 1, side="right"))  # for the other rows it is the last word
         words = _gather(data, starts[:active] + (8 * position - 4))
         words[ending:] &= _KEEP.take(lengths[ending:active] - (8 * position - 4))
         _add_words(words, first[position], second[position], total[:, :active])

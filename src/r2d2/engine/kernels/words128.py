@@ -1,4 +1,4 @@
-"""Unsigned 128-bit arithmetic on pairs of uint64 arrays: just what decimals need."""
+"""Unsigned 128-bit arithmetic on pairs of uint64 arrays, as far as decimals need it."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ _TWO_TO_64 = 2.0**64
 
 
 class Unsigned128(NamedTuple):
-    """high * 2^64 + low."""
+    """The numbers high * 2^64 + low."""
 
     high: Words
     low: Words
 
 
 def take(numbers: Unsigned128, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Unsigned128:
-    """Some of them, copied."""
+    """Some of the numbers, copied."""
     return Unsigned128(numbers.high[rows], numbers.low[rows])
 
 
 def negate(numbers: Unsigned128, *, where: NDArray[np.bool_]) -> Unsigned128:
-    """Two's complement."""
+    """Negate the numbers *where* it is set (two's complement)."""
     low = ~numbers.low + np.uint64(1)
     high = ~numbers.high + (low == 0)
     return Unsigned128(np.where(where, high, numbers.high), np.where(where, low, numbers.low))
 
 
 def shift_right(numbers: Unsigned128, count: int) -> Unsigned128:
-    """By 1 to 63 bits."""
+    """Shift right by 1 to 63 bits."""
     right, left = np.uint64(count), np.uint64(64 - count)
     return Unsigned128(numbers.high >> right, (numbers.low >> right) | (numbers.high << left))
 
 
 def divide_by_power_of_five(numbers: Unsigned128, power: int) -> tuple[Unsigned128, NDArray[np.bool_]]:
-    """numbers / 5^power, and where that went without a rest (only there the quotient means anything)."""
+    """Quotients numbers / 5^power, and flags of those without remainder; other quotients are meaningless."""
     if power == 0:
         return numbers, np.ones(len(numbers.low), np.bool_)
     if 5**power >= 2**128:
@@ -54,7 +54,7 @@ def divide_by_power_of_five(numbers: Unsigned128, power: int) -> tuple[Unsigned1
 
 
 def exact_double(numbers: Unsigned128) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The nearest double or one near it, and where it is exactly the number."""
+    """A double near each number, and flags of those that are exact."""
     high, high_exact = _exact_double_64(numbers.high)
     low, low_exact = _exact_double_64(numbers.low)
     high *= _TWO_TO_64
@@ -65,7 +65,8 @@ def exact_double(numbers: Unsigned128) -> tuple[NDArray[np.float64], NDArray[np.
 
 def _exact_double_64(words: Words) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     doubles = words.astype(np.float64)
-    fits = doubles < _TWO_TO_64  # words just below 2^64 round up to it, which is no uint64
+    fits = doubles < _TWO_TO_64  # words just below 2^64 round up to it, which exceeds uint64
+
     return doubles, fits & (np.where(fits, doubles, 0.0).astype(np.uint64) == words)
 
 

@@ -1,1 +1,1 @@
-"""Search for recipes and try them."""
+"""Search for recipes, run them, and compare their output with the child."""

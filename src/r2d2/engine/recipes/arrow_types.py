@@ -1,4 +1,4 @@
-"""From our type names back to Arrow types, and columns into them without changing a value."""
+"""Convert type names to Arrow types, and columns to these types without changing a value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLAIN = {
 
 
 def arrow_type(type_name: str) -> pa.DataType | None:
-    """An Arrow type that carries the values of a named type; None where the name does not say enough.
+    """An Arrow type for the values of a named type; None if the name is not specific enough.
 
     >>> arrow_type("timestamp(us,UTC)"), arrow_type("list<decimal(9,2)>"), arrow_type("list<struct<a:int8>>")
     (TimestampType(timestamp[us, tz=UTC]), ListType(list<item: decimal128(9, 2)>), None)
@@ -56,7 +56,7 @@ def _in_units(wanted: ColumnType) -> pa.DataType:
 
 
 def cast_column(column: pa.ChunkedArray, wanted: Column, same: bool) -> pa.ChunkedArray:
-    """The column in the child's type; TableError where a value would not survive. *same*: it has that type already."""
+    """Cast a column to the child's type; TableError if a value would change. *same*: it has that type already."""
     if same:
         return column
     kind = arrow_type(wanted.type_name)
@@ -66,7 +66,7 @@ def cast_column(column: pa.ChunkedArray, wanted: Column, same: bool) -> pa.Chunk
         return pa.chunked_array([pa.nulls(len(column), kind)])
     try:
         readable = _readable(column)
-        if pa.types.is_integer(readable.type) and pa.types.is_decimal(kind):  # Arrow asks for room for every integer
+        if pa.types.is_integer(readable.type) and pa.types.is_decimal(kind):  # Arrow wants room for every integer
             readable = readable.cast(pa.decimal256(76, max(0, kind.scale)))
         return readable.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -74,14 +74,14 @@ def cast_column(column: pa.ChunkedArray, wanted: Column, same: bool) -> pa.Chunk
 
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Without the clothing that casts stumble over."""
+    """The column without extension type and dictionary, which casts do not support."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     return without_dictionary(column)
 
 
 def without_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values themselves. Arrow cannot take views out of a dictionary, which is how Polars hands text over."""
+    """The plain values. Arrow cannot take views from a dictionary, which is how Polars exports text."""
     if not pa.types.is_dictionary(column.type):
         return column
     views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}

@@ -1,4 +1,4 @@
-"""Recipes carried out on slices of the parent, and the sums that tell whether the child came out. Plain functions."""
+"""Run recipes on slices of the parent, and sum hashes to compare the output with the child. Plain functions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Whose = tuple[Literal["recipe", "whole"], int]  # the rows of a recipe, or of a 
 def rebuild(
     columns: Columns, recipe: Recipe, part: FileSlice, types: Mapping[Token, str], listed: bytes = b""
 ) -> Columns:
-    """The child's columns of one slice of the parent; *listed* is the bitmap of its file, if rows are listed.
+    """The child's columns from one slice of the parent; *listed* is the bitmap of its file, if rows are listed.
 
-    `types` are the parent's. Copies that `distinct` takes out may stand in several slices: that is for the caller.
+    `types` are the parent's. The caller applies `distinct`, since copies may be in several slices.
     """
     rows = known_rows(part)
     chosen: Columns = {output.source: columns[output.source] for output in recipe.columns}
@@ -63,10 +63,10 @@ def listed_places(bitmap: bytes, part: FileSlice) -> Places:
 
 
 def rebuild_bundle(bundle: Sequence[RebuildWork], *, hashing: Hashing) -> Iterator[Summed | Wrong | Failed]:
-    """Per recipe the sum over the rows that it makes of each slice; per table, where asked, that of its own rows.
+    """Sum the hashes of each recipe's output over slices; on request also those of a table's own rows.
 
-    `parts` has the sums of each slice by which sequences are compared, `orders` says how a table's own slices are
-    sorted.
+    `parts` has the sums of each slice for the comparison of sequences, `orders` the sort orders of a table's own
+    slices.
     """
     sums: defaultdict[Whose, Fingerprint] = defaultdict(Fingerprint)
     parts: defaultdict[Whose, list[PlaceSums]] = defaultdict(list)
@@ -94,7 +94,7 @@ def rebuild_bundle(bundle: Sequence[RebuildWork], *, hashing: Hashing) -> Iterat
         for asked in recipes_here:
             try:
                 made = asked.carried_out(columns, piece, hashing)
-            except TableError as error:  # this recipe cannot be carried out; the table itself can be read
+            except TableError as error:  # this recipe fails; the table itself is readable
                 yield _wrong(asked.number, error)
             else:
                 add(("recipe", asked.number), piece["slice"], made)
@@ -120,7 +120,7 @@ def _summed(
 
 
 class _Asked:
-    """One recipe to be carried out on a slice."""
+    """One recipe to run on a slice."""
 
     def __init__(self, number: int, data: object, bitmap: str) -> None:
         self.number = number
@@ -128,7 +128,7 @@ class _Asked:
         self._listed = base64.b64decode(bitmap)
 
     def carried_out(self, columns: Columns, piece: RebuildWork, hashing: Hashing) -> Hashes:
-        """The hashes of the rows it makes, in order."""
+        """The hashes of the output rows, in order."""
         output = rebuild(columns, self.recipe, piece["slice"], _types(piece), self._listed)
         return hashing.rows(output, [list(output)])[0]
 
@@ -138,7 +138,7 @@ def _types(piece: RebuildWork | DistinctWork) -> dict[Token, str]:
 
 
 def distinct_bundle(bundle: Sequence[DistinctWork], *, hashing: Hashing) -> Iterator[Summed | Wrong]:
-    """The same for recipes that keep each row once: all slices of a parent come in one piece."""
+    """Run distinct recipes and sum the hashes of their output; all slices of a parent come in one piece."""
     for piece in bundle:
         ((number, data, _),) = piece["recipes"]
         recipe, block = recipes.from_json(data), merge([])

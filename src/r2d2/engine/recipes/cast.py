@@ -1,4 +1,4 @@
-"""Arrow columns as Polars series, and the values of a series as numbers in order (docs/recipes.md, "Order")."""
+"""Convert Arrow columns to Polars series, and series to ordered codes (docs/recipes.md, "Order")."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Columns = Mapping[Token, pa.ChunkedArray]
 Decoder = Callable[[int], Literal]
 _SIGN = np.uint64(1 << 63)
-LONGEST_TEXT = 256  # bytes of a value that may stand in an inferred predicate
+LONGEST_TEXT = 256  # most bytes of a constant in an inferred predicate
 
 
 def as_series(column: pa.ChunkedArray) -> pl.Series | None:
@@ -43,7 +43,7 @@ def as_series(column: pa.ChunkedArray) -> pl.Series | None:
 
 
 def kept_rows(columns: Columns, predicate: Predicate, rows: int) -> NDArray[np.bool_]:
-    """Which rows a predicate keeps."""
+    """Flags of the rows that a predicate keeps."""
     import polars as pl
 
     asked = sorted({leaf.column for leaf in leaves(predicate)})
@@ -51,7 +51,7 @@ def kept_rows(columns: Columns, predicate: Predicate, rows: int) -> NDArray[np.b
     for number, token in enumerate(asked):
         found = as_series(columns[token])
         if found is None:
-            raise TableError(f"column {spell(token)} is {columns[token].type}: it cannot be filtered by")
+            raise TableError(f"column {spell(token)} is {columns[token].type}: rows cannot be filtered by it")
         series[f"c{number}"] = found
     frame = pl.DataFrame(series) if series else pl.DataFrame({"c": pl.zeros(rows, eager=True)})
     types = {token: (name, frame.schema[name]) for token, name in zip(asked, frame.columns, strict=False)}
@@ -59,13 +59,13 @@ def kept_rows(columns: Columns, predicate: Predicate, rows: int) -> NDArray[np.b
 
 
 def can_be_searched(series: pl.Series) -> bool:
-    """Whether constants of its type can stand in a predicate."""
+    """Whether a predicate can have constants of the series' type."""
     kinds = ("number", "string", "binary", "bool", "date", "timestamp", "timestamp with zone", "null")
     return kind_of(type_name_of(series.dtype)) in kinds
 
 
 def encode(series: pl.Series) -> tuple[NDArray[np.int64], Decoder] | None:
-    """The values' places in order, -1 for NULL, and what stands at each place; None where texts are too long."""
+    """The rank of each value, -1 for NULL, and a function from rank to constant; None if a text is too long."""
     import polars as pl
 
     if series.dtype in (pl.String, pl.Binary):
@@ -91,7 +91,7 @@ def _places(values: Numbers, valid: NDArray[np.bool_]) -> tuple[Numbers, NDArray
 
 
 def _encode_floats(series: pl.Series) -> tuple[NDArray[np.int64], Decoder]:
-    """By bits that sort as the numbers do: -0.0 before 0.0, one NaN after all."""
+    """Encode floats by bits that sort like the numbers: -0.0 before 0.0, one NaN after all."""
     valid = ~series.is_null().to_numpy()
     doubles = series.fill_null(0.0).to_numpy()
     doubles = np.where(np.isnan(doubles), np.nan, doubles)
@@ -102,7 +102,7 @@ def _encode_floats(series: pl.Series) -> tuple[NDArray[np.int64], Decoder]:
 
 
 def _encode_by_join(series: pl.Series) -> tuple[NDArray[np.int64], Decoder]:
-    """Text, binary and decimals: Polars knows their order."""
+    """Encode text, binary and decimals by Polars' order."""
     import polars as pl
 
     values = series.drop_nulls().unique().sort()

@@ -1,4 +1,4 @@
-"""Where the rows that a recipe makes differ from the child's: how many, and which if asked. One task, one edge.
+"""Compare the rows of a recipe with the child's: counts of the differences, and examples on request. One task an edge.
 
 Holds the hashes of the child's rows and of those made, 16 bytes each.
 """
@@ -23,7 +23,7 @@ LONGEST_VALUE = 200  # characters of a value in an example
 
 
 def differ_bundle(bundle: Sequence[DifferWork], *, hashing: Hashing) -> Iterator[Differs | Wrong]:
-    """Rows made, rows too many and too few, and a few of either."""
+    """Count the output rows and those too many or too few, with some examples of either."""
     for piece in bundle:
         try:
             yield _difference(piece, hashing)
@@ -63,7 +63,7 @@ def _hashed(columns: Columns, hashing: Hashing) -> Hashes:
 
 
 def _excess(of: HashBlock, over: HashBlock) -> Hashes:
-    """The rows of which the one has more than the other."""
+    """Hashes of the rows that *of* has more often than *over*."""
     here, there = common_rows(child=of, parent=over)
     enough = of.counts_at(here) <= over.counts_at(there)
     return np.delete(of.hashes, here[enough], axis=1)

@@ -1,4 +1,4 @@
-"""Recipes for many edges at once: one Spark job looks for them, one carries them out and compares.
+"""Recipes for many edges at once: one Spark job searches for them, one runs and compares them.
 
 A work item of the search is a parent with some of its children: the parent is read slice by slice, and once for all of
 them where it is small. A work item of the comparison is a slice of a parent with all recipes that need it, or of a
@@ -41,7 +41,7 @@ from r2d2.model.work import (
 from r2d2.model.work import Summed as SummedRows
 
 Pair = tuple[int, int]  # parent, child
-SEARCH_BYTES_PER_TASK = 64 << 20  # looking for a predicate costs several times a read
+SEARCH_BYTES_PER_TASK = 64 << 20  # searching for a predicate costs several times as much as reading
 MOST_CHILDREN = 8  # of one parent in one work item
 Item = TypeVar("Item", SearchWork, RebuildWork, DistinctWork, DifferWork)
 Answer = TypeVar("Answer", FoundPredicate | FoundRows | Failed, SummedRows | Wrong | Failed, Differs | Wrong | Failed)
@@ -49,10 +49,10 @@ Answer = TypeVar("Answer", FoundPredicate | FoundRows | Failed, SummedRows | Wro
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How the rows that a recipe makes differ from the child's; or why it could not be carried out."""
+    """Difference between the rows of a recipe and the child's, or the reason that it could not be run."""
 
     rows: int = 0
-    too_many: int = 0  # rows made that the child has not, or not as often
+    too_many: int = 0  # output rows that the child does not have, or has less often
     too_few: int = 0
     example_too_many: Sequence[Mapping[str, str | None]] = ()
     example_too_few: Sequence[Mapping[str, str | None]] = ()
@@ -62,19 +62,19 @@ class Difference:
 
     @property
     def same(self) -> bool:
-        """Whether the child came out, row for row."""
+        """Whether the output equals the child, row for row."""
         return not (self.too_many or self.too_few or self.wrong)
 
 
 @dataclass
 class RecipeJobs:
-    """Finds and tries recipes for the tables of a lake."""
+    """Search and trial of recipes for the tables of a lake."""
 
     content: Content
     find: FindBoxes
 
     def search(self, edges: Sequence[Pair]) -> dict[Pair, Recipe]:
-        """A recipe for each edge: a predicate where one was found, else the listed rows. Unread tables have none."""
+        """A recipe for each edge: a predicate if one was found, else listed rows. Unreadable tables are left out."""
         run = partial(search_bundle, hashing=self.content.hashing, find=self.find)
         task: Task[SearchWork, FoundPredicate | FoundRows | Failed]
         task = Task("search", run, weight_of, SEARCH_BYTES_PER_TASK)
@@ -82,7 +82,7 @@ class RecipeJobs:
         return {(a["parent"], a["child"]): self._recipe(a) for a in answers if a["kind"] != "failed"}
 
     def rebuild(self, wanted: Mapping[Pair, Recipe]) -> dict[Pair, Rebuilt]:
-        """Each recipe carried out on all of its parent and compared with all of its child."""
+        """Run each recipe on all of its parent, and compare the output with all of its child."""
         numbered = list(wanted.items())
         hashing = self.content.hashing
         plain: Task[RebuildWork, SummedRows | Wrong | Failed]
@@ -99,7 +99,7 @@ class RecipeJobs:
         }
 
     def differ(self, pair: Pair, recipe: Recipe, *, examples: int = 0) -> Difference:
-        """How the rows that one recipe makes differ from the child's, counted, with some *examples* of them."""
+        """Count the differences between the rows of one recipe and the child's, with some *examples*."""
         parent = self.content.tables[pair[0]]
         paths = [relative_to(parent.location, part["path"]) for part in parent.slices]
         piece: DifferWork = {
@@ -199,7 +199,7 @@ class RecipeJobs:
         return [answer for answer in answers if answer["kind"] != "failed"]
 
     def _find_deadly(self, pieces: Iterable[RecipeWork]) -> bool:
-        """Whether some slice kills whoever reads it; its table counts as failed from now on."""
+        """Whether there is a crashing slice; its table counts as failed from now on."""
         reads = [read for piece in pieces for read in reads_of(piece)]
         deadly = self.content.find_deadly([part for _, part in reads])
         for place, why in deadly.items():

@@ -1,4 +1,4 @@
-"""The rows of a parent, marked with the row of the child that each equals, slice by slice."""
+"""Rows of a parent, labelled with the child's row that each equals, slice by slice."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from r2d2.engine.rows.table_content import about_rows
 from r2d2.model.schema import Token
 from r2d2.model.work import FileSlice, TableRows
 
-CACHED_CELLS = 12_000_000  # a parent of no more values than that is read once
-OUTSIDE = -1  # the group of rows that the child has not
+CACHED_CELLS = 12_000_000  # a parent with at most this many values is read once
+OUTSIDE = -1  # the group of rows that the child does not have
 Words = NDArray[np.uint64]
 Groups = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The child's rows: distinct hashes (the first half of each), and how often each occurs."""
+    """The child's rows: distinct hashes (the first half of each), and the number of copies of each."""
 
     tokens: list[Token]
     hashes: Words
@@ -37,7 +37,7 @@ class Wanted:
         return Wanted(tokens, hashes, counts.astype(np.int64))
 
     def groups(self, hashes: Words) -> Groups:
-        """Which of the child's rows each of these equals; -1: none."""
+        """For each hash the number of the child's row that it equals; -1 without one."""
         if not len(self.hashes):
             return np.full(len(hashes), OUTSIDE, np.int64)
         places = np.searchsorted(self.hashes, hashes)
@@ -46,7 +46,7 @@ class Wanted:
 
 
 class Parent:
-    """The parent's slices, read as often as needed, or once where all of it fits."""
+    """The parent's slices, read whenever needed, or once if all of it fits into memory."""
 
     def __init__(self, slices: Sequence[FileSlice], tokens: list[Token], hashing: Hashing) -> None:
         self.tokens = tokens
@@ -57,7 +57,7 @@ class Parent:
         self._cache: dict[int, Columns] = {}
 
     def parts(self, tokens: Sequence[Token]) -> Iterator[tuple[FileSlice, Columns]]:
-        """Slice by slice, at least these columns."""
+        """At least these columns, slice by slice."""
         for number, part in enumerate(self._slices):
             if not self._keep:
                 yield part, self._hashing.read(part, tokens)

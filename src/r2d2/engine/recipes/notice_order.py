@@ -1,4 +1,4 @@
-"""From what slices say of their order to that of a table: what its recipe should give back, and what it cannot."""
+"""Derive the order of a table from that of its slices: the order its recipe restores, and the order that is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Slices = Sequence[SliceOrder]
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """The order that a recipe gives back, if any; what is lost; or that the child has not the order it was given."""
+    """The order that a recipe restores, if any; a lost order; or the reason that a given order is wrong."""
 
     order: Order | None = None
     lost: str = ""
@@ -23,9 +23,9 @@ class Noticed:
 
 
 def notice_order(recipe: Recipe, slices: Slices, *, rows: int, as_in_parent: bool) -> Noticed:
-    """The order of a child, which one of its recipes may sort by.
+    """Find the order of a child that its recipe can restore.
 
-    What its footers declare comes first, then the parent's own order, then that which the rows happen to have.
+    The order that its footers declare comes first, then the parent's own order, then the order that its rows have.
     """
     if recipe.order is not None:
         holds = as_in_parent if not recipe.order else _each_has((part["asked"] for part in slices), recipe.order)
@@ -45,13 +45,13 @@ def _each_has(orders: Iterable[Sequence[object]], order: Order | None) -> bool:
 
 
 def _declared(slices: Slices) -> list[Order | None]:
-    """The orders that footers declare: () for those that declare none, None for one that cannot be sorted by."""
+    """The orders that footers declare: () without a declaration, None for an order that cannot be sorted by."""
     found = [None if order is None else order_from_json(order) for part in slices for order in part["declared"]]
     return list(dict.fromkeys(found))
 
 
 def _lost(slices: Slices, order: Order | None) -> str:
-    """Words on a declared order that a rebuild will not give back; empty if there is none."""
+    """A declared order that a rebuild will not restore, in words; empty without one."""
     declared = _declared(slices)
     if declared in ([], [()], [order]):
         return ""
@@ -60,17 +60,17 @@ def _lost(slices: Slices, order: Order | None) -> str:
     if len(declared) > 1:
         return "its row groups do not all declare the same order"
     by, held = order_text(declared[0] or ()), [part["held"] for part in slices]
-    has = "the recipe sorts otherwise" if _each_has(held, declared[0]) else "its rows are not"
+    has = "the recipe sorts differently" if _each_has(held, declared[0]) else "its rows are not"
     return f"its footers declare that it is sorted by {by}, and {has}"[:LONGEST_NOTE]
 
 
 def _own(slices: Slices) -> Order | None:
-    """The keys by which each slice is sorted, if that can hardly be chance."""
+    """The keys by which every slice is sorted, if that is unlikely to be chance."""
     maps = [{order_from_json(order)[0]: (order_from_json(order), says) for order, says in s["sorted"]} for s in slices]
     constant = [{tuple(token) for token, _ in part["constant"]} for part in slices]
 
     def sequence(number: int, key: SortKey) -> Order | None:
-        """Of one slice, an order that begins with the key; None if it has none."""
+        """An order of one slice that begins with the key; None without one."""
         if key.column in constant[number]:
             best = order_from_json(slices[number]["best"])
             return (key, *(other for other in best if other.column != key.column))
@@ -89,7 +89,7 @@ def _own(slices: Slices) -> Order | None:
 
 
 def _apart(slices: Slices) -> list[SortKey]:
-    """Columns of one value in each slice, and not of the same in all: rows of a file that they tell apart stay so."""
+    """Columns that are constant in each slice but differ between slices, as first keys that keep slices apart."""
     tags = [{tuple(token): tag for token, tag in part["constant"]} for part in slices]
     common = set.intersection(*(set(tag) for tag in tags)) if tags else set()
     return [SortKey(token) for token in sorted(common) if len({tag[token] for tag in tags}) > 1][:MOST_FIRST]

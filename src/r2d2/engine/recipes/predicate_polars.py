@@ -1,4 +1,4 @@
-"""Predicates as Polars expressions. They keep the rows that r2d2.model.predicate.keeps says, whatever the types."""
+"""Compile predicates to Polars expressions. They keep the same rows as r2d2.model.predicate.keeps, for all types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Frame = Mapping[Token, tuple[str, "pl.DataType"]]
-"""Under which name, and as which Polars type, each column stands in the frame that the expression is for."""
+"""Name and Polars type of each column in the frame that the expression is for."""
 
 
 def mask_of(predicate: Predicate, frame: Frame) -> pl.Expr:
@@ -28,7 +28,7 @@ def mask_of(predicate: Predicate, frame: Frame) -> pl.Expr:
 
 
 def _truth(predicate: Predicate, frame: Frame) -> pl.Expr:
-    """Polars' AND, OR and NOT are those of three-valued logic."""
+    """The predicate with three-valued logic, which Polars' AND, OR and NOT have."""
     import polars as pl
 
     match predicate:
@@ -57,7 +57,7 @@ class _Column:
         self._values = values.cast(pl.Float64) if self._is_float else values
 
     def holds(self, leaf: Leaf) -> pl.Expr:
-        """The comparison; NULL for NULL."""
+        """The comparison as an expression; NULL for NULL."""
         if self._type == "null":
             return self._same(None)
         match leaf:
@@ -80,7 +80,7 @@ class _Column:
         return apply_operator(answer[0], self._values, self._constant(answer[1]))
 
     def _compared_with_zero(self, operator: str, zero: float) -> pl.Expr:
-        """-0.0 lies below 0.0; Polars calls them equal. 1 / -0.0 is negative."""
+        """Compare with a zero: -0.0 is below 0.0, which Polars calls equal. 1 / -0.0 is negative."""
         import math
 
         import polars as pl
@@ -100,7 +100,7 @@ class _Column:
         return apply_operator(operator, place, pl.lit(0 if math.copysign(1, zero) < 0 else 1))
 
     def _same(self, answer: bool | None) -> pl.Expr:
-        """The same for every value; unknown for NULL."""
+        """A fixed answer for every value; unknown for NULL."""
         import polars as pl
 
         constant = pl.lit(answer, dtype=pl.Boolean)
@@ -117,7 +117,7 @@ class _Column:
 
 
 def type_name_of(dtype: pl.DataType) -> str:
-    """Our name for a Polars type that values can be compared in; its own for one that they cannot."""
+    """R2D2's name of a Polars type with comparable values; Polars' own name for other types."""
     import polars as pl
 
     if isinstance(dtype, pl.Decimal):

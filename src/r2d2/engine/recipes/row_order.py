@@ -1,4 +1,4 @@
-"""In which order do the rows of a slice stand? Neighbouring rows are compared, column by column. Plain functions."""
+"""Find the sort order of a slice by comparing neighbouring rows, column by column. Plain functions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Mask = NDArray[np.bool_]
-FIRST_ROWS = 64  # they show of nearly every column that it is not sorted
-SURPRISING = 20.0  # e^-20: how seldom chance must make an order that counts
-MOST_FIRST = 4  # columns sorted on their own, after which further keys are looked for
-_MANNERS = tuple(product((False, True), repeat=2))  # descending, and whether NULL stands where Spark does not put it
+FIRST_ROWS = 64  # enough to see of most columns that they are not sorted
+SURPRISING = 20.0  # an order counts if its probability by chance is below e^-20
+MOST_FIRST = 4  # first keys for which further keys are searched
+_MANNERS = tuple(product((False, True), repeat=2))  # descending, and whether NULLs are opposite to Spark's default
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How each row of a column differs from the one before."""
+    """Change of a column from each row to the next."""
 
     same: Mask
     up: Mask
@@ -40,7 +40,7 @@ class Step:
     to_null: Mask
 
     def fits(self, key: SortKey, among: Mask | None = None) -> bool:
-        """Whether the steps, or those *among* them, go the way of the key or nowhere."""
+        """Whether all steps, or those *among* them, follow the key's direction or are ties."""
         fine = self.same | (self.down if key.descending else self.up)
         fine |= self.from_null if key.nulls_first else self.to_null
         return bool(fine.all() if among is None else fine[among].all())
@@ -48,19 +48,19 @@ class Step:
 
 @dataclass(slots=True)
 class Steps:
-    """The steps of each column, worked out when they are asked for."""
+    """The steps of each column, computed on demand."""
 
     columns: Columns
     _known: dict[Token, Step | None] = field(default_factory=dict)
 
     def of(self, token: Token) -> Step | None:
-        """The steps of a column; None if its values have no order, or if there is no such column."""
+        """The steps of a column; None if it is missing or its values have no order."""
         if token not in self._known:
             self._known[token] = _step(self.columns[token]) if token in self.columns else None
         return self._known[token]
 
     def fit(self, order: Order) -> bool:
-        """Whether the rows are sorted so."""
+        """Whether the rows are sorted in this order."""
         ties: Mask | None = None
         for key in order:
             step = self.of(key.column)
@@ -86,7 +86,7 @@ def _step(column: pa.ChunkedArray) -> Step | None:
 
 
 def look_at_order(columns: Columns, part: FileSlice, asked: Sequence[object]) -> SliceOrder:
-    """All that is to be known of the order of one slice, as plain JSON; `asked` are orders to be checked."""
+    """Describe the order of one slice as plain JSON; `asked` are orders to check."""
     steps = Steps(columns)
     declared = [_folded(order) if part["fold"] and order else order for order in declared_in(part["path"])]
     held = [order for order in declared if order and steps.fit(order)]
@@ -108,7 +108,7 @@ def _folded(order: Order) -> Order:
 
 
 def _noticed(steps: Steps) -> tuple[list[tuple[list[str], int]], list[tuple[object, float]], Order]:
-    """Columns of one value, keys by which the rows are sorted with what that says, and the best of such orders."""
+    """Constant columns, keys by which the rows are sorted with the surprise of each, and the best such order."""
     firsts: list[tuple[float, SortKey]] = []
     constant = []
     for token in _likely(steps.columns):
@@ -128,17 +128,17 @@ def _noticed(steps: Steps) -> tuple[list[tuple[list[str], int]], list[tuple[obje
 
 
 def _tag(column: pa.ChunkedArray) -> int:
-    """A number for the one value of a column, to see whether other slices have another."""
+    """A checksum of the only value of a column, to compare it with other slices."""
     return zlib.crc32(repr(column[0].as_py() if len(column) else None).encode())
 
 
 def _likely(columns: Columns) -> list[Token]:
-    """The columns of which the first rows do not go both up and down."""
+    """The columns whose first rows go only up or only down."""
     return [token for token in sorted(columns) if not _goes_both_ways(columns[token].slice(0, FIRST_ROWS))]
 
 
 def _goes_both_ways(column: pa.ChunkedArray) -> bool:
-    """Cheap for a few rows: most tables are small and not sorted, and Polars takes longer to begin than to compare."""
+    """Whether values rise and fall. In plain Python: for a few rows Polars takes longer to start than to compare."""
     try:
         pairs = list(pairwise(value for value in column.to_pylist() if value is not None))
         return any(one < other for one, other in pairs) and any(one > other for one, other in pairs)
@@ -151,7 +151,7 @@ def _keys(token: Token) -> list[SortKey]:
 
 
 def _rest(steps: Steps, first: SortKey) -> Order:
-    """Keys by which rows are sorted that are equal in the first one, and so on."""
+    """Further keys: those by which rows that are equal in the earlier keys are sorted."""
     keys = [first]
     step = steps.of(first.column)
     assert step is not None
@@ -174,13 +174,13 @@ def _rest(steps: Steps, first: SortKey) -> Order:
 
 
 def _surprise(before: Mask | None, after: Mask) -> float:
-    """Minus the logarithm of the chance that shuffled rows would be sorted, given which are equal before and after."""
+    """Minus the logarithm of the probability that shuffled rows are sorted, given the ties before and after."""
     rows = len(after) + 1
     return (math.lgamma(rows + 1) if before is None else _arrangements(before)) - _arrangements(after)
 
 
 def _arrangements(ties: Mask) -> float:
-    """The logarithm of the number of ways to arrange rows that are equal."""
+    """Logarithm of the number of ways to arrange tied rows."""
     ends = np.concatenate([[-1], np.flatnonzero(~ties), [len(ties)]])
     sizes, counts = np.unique(np.diff(ends), return_counts=True)
     return float(
@@ -189,7 +189,7 @@ def _arrangements(ties: Mask) -> float:
 
 
 def place_sums(hashes: Hashes) -> tuple[int, int, int]:
-    """Rows, the sum of their hashes, and that sum weighted by place (mod 2^64): `sequence_sum` puts slices together."""
+    """Rows, the sum of their hashes, and that sum weighted by place (mod 2^64); `sequence_sum` combines slices."""
     first = hashes[0]
     weighted = first * np.arange(len(first), dtype=np.uint64)
     return len(first), int(first.sum(dtype=np.uint64)), int(weighted.sum(dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""The rows that a search for a predicate works on: some of the parent's, their values numbered in order."""
+"""Sample of a parent's rows for the search of a predicate, with values as ordered codes."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Condition(Protocol):
         """Whether NULL is kept, too."""
 
 
-HELD_ROWS = 20_000  # of the rows inside, and of those outside
+HELD_ROWS = 20_000  # sampled rows inside, and as many outside
 
 
 class Held:
-    """The rows of the parent that are held, as Polars frames, with their groups and hashes."""
+    """The sampled rows of the parent, as Polars frames, with their groups and hashes."""
 
     def __init__(self, parent: Parent, wanted: Wanted) -> None:
         self._parent = parent
@@ -56,11 +56,11 @@ class Held:
         self._columns: list[Token] | None = None
         self._inside: list[pl.DataFrame] = []
         self._outside: list[pl.DataFrame] = []
-        self._limits = {True: 2**64, False: 2**64}  # rows with a larger hash are not held
-        self._added = np.zeros(len(wanted.hashes), np.bool_)  # groups that are held because a predicate erred there
+        self._limits = {True: 2**64, False: 2**64}  # rows with a larger hash are left out
+        self._added = np.zeros(len(wanted.hashes), np.bool_)  # groups added because a predicate erred on them
 
     def add(self, columns: Columns, hashes: Words, rows: int) -> None:
-        """Hold what the limits allow of one slice."""
+        """Add the rows of one slice within the limits."""
         import polars as pl
 
         if not rows:
@@ -86,12 +86,12 @@ class Held:
         return pl.DataFrame(series)
 
     def add_errors(self, predicate: Predicate, groups: Groups) -> bool:
-        """Hold rows outside that the predicate keeps, and all rows of groups of which it keeps too few or too many.
+        """Add rows outside that the predicate keeps, and all rows of groups of which it keeps too few or too many.
 
         False if none of them is new: then the same question would get the same answer.
         """
         new = groups[~self._added[groups] & (self._wanted.hashes[groups] > np.uint64(self._limits[True] - 1))]
-        bad = np.zeros(len(self._wanted.hashes) + 1, np.bool_)  # the last one stands for rows outside
+        bad = np.zeros(len(self._wanted.hashes) + 1, np.bool_)  # the last element is for rows outside
         bad[new[: HELD_ROWS // 4]] = True
         self._added |= bad[:-1]
         room = HELD_ROWS // 2
@@ -110,14 +110,14 @@ class Held:
         return bool(bad.any()) or room < HELD_ROWS // 2
 
     def has_copies(self) -> bool:
-        """Whether the parent has more of some row than the child."""
+        """Whether the parent has more copies of some row than the child."""
         frame = self._whole()
         groups = frame["group"].filter(frame["group"] >= 0).to_numpy()
         found, counts = np.unique(groups, return_counts=True)
         return bool((counts > self._wanted.counts[found]).any())
 
     def question(self, *, distinct: bool) -> Question:
-        """The rows with their values numbered, as the search takes them."""
+        """The sample with values as codes, as input of the search."""
         frame = self._whole()
         groups = frame["group"].to_numpy()
         there = np.unique(groups[groups >= 0])
@@ -142,7 +142,7 @@ class Held:
         return question
 
     def _whole(self) -> pl.DataFrame:
-        """All rows held, each once, in the columns that have one type throughout."""
+        """All sampled rows, in the columns that have the same type in all slices."""
         import polars as pl
 
         inside = [frame for frame in self._inside if frame.height]
@@ -159,7 +159,7 @@ class Held:
 
 
 def _scrambled(hashes: Words) -> Words:
-    """Hashes as random numbers to sum: rows were chosen by the hash itself, so it is no longer evenly spread."""
+    """Turn hashes into random numbers: rows were chosen by their hash, so it is no longer uniform."""
     numbers = hashes * np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(29)
     return numbers * np.uint64(0xBF58476D1CE4E5B9)
@@ -167,13 +167,13 @@ def _scrambled(hashes: Words) -> Words:
 
 @dataclass
 class Question:
-    """What is asked of the search, and how its answer is read."""
+    """Input of the search, and the decoding of its answer."""
 
     given: dict[str, Numbers] = field(default_factory=dict)
     columns: list[tuple[Token, Decoder]] = field(default_factory=list)
 
     def predicate(self, boxes: Sequence[Sequence[Condition]]) -> Predicate:
-        """The boxes in terms of columns and constants."""
+        """The predicate of some boxes, with columns and constants."""
         parts = [_all([self._condition(condition) for condition in box]) for box in boxes]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 

@@ -1,8 +1,8 @@
-"""What a task does to find recipes: read a child's row hashes, mark the parent's rows, ask for a predicate, try it.
+"""Task that finds recipes: read a child's row hashes, label the parent's rows, search a predicate, try it.
 
-A bounded number of the parent's rows is held: whole groups of equal rows that the child has, and some rows that it has
-not, both chosen by hash. A predicate found on them is tried on all rows; the rows on which it errs join those held, and
-the question is put again. What no predicate gives is listed row by row. Plain functions: tests call them without Spark.
+A bounded sample of the parent's rows is kept: whole groups of equal rows that the child has, and some rows that it
+does not have, both chosen by hash. A predicate found on them is tried on all rows; the rows on which it errs join the
+sample, and the search is repeated. Without a predicate, rows are listed. Plain functions: tests need no Spark.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 ROUNDS = 5
 Found = FoundPredicate | FoundRows
 FindBoxes = Callable[..., Sequence[Sequence[Condition]] | None]  # see r2d2.steps.predicates.search
-"""Called with codes, group, number, wanted and in_child; gives boxes of conditions on columns by number."""
+"""Called with codes, group, number, wanted and in_child; returns boxes of conditions on columns by number."""
 
 
 def search_bundle(bundle: Sequence[SearchWork], *, hashing: Hashing, find: FindBoxes) -> Iterator[Found | Failed]:
-    """For each child of each parent a predicate, or the list of rows, that rebuilds it."""
+    """Find for each child of each parent a predicate, or a list of rows, that rebuilds it."""
     for piece in bundle:
         parent = Parent(piece["slices"], [tuple(token) for token in piece["tokens"]], hashing)
         for child in piece["children"]:
@@ -53,7 +53,7 @@ def search_bundle(bundle: Sequence[SearchWork], *, hashing: Hashing, find: FindB
 
 
 def _search(pair: tuple[int, int], parent: Parent, wanted: Wanted, find: FindBoxes) -> Found:
-    """A predicate if there is one, else the rows one by one."""
+    """A predicate if one is found, else a list of rows."""
     held = Held(parent, wanted)
     for part, columns in parent.parts(parent.tokens):
         held.add(columns, parent.hashes(columns, wanted.tokens), known_rows(part))
@@ -88,7 +88,7 @@ def _by_predicate(parent: Parent, wanted: Wanted, held: Held, find: FindBoxes, *
 
 
 def _errors(parent: Parent, wanted: Wanted, predicate: Predicate, *, distinct: bool) -> Groups | None:
-    """The groups of which the predicate keeps too few or too many; None if it errs nowhere, outside neither."""
+    """The groups of which the predicate keeps too few or too many; None if it is exact, also for rows outside."""
     tokens = sorted({*wanted.tokens, *(leaf.column for leaf in predicates.leaves(predicate))})
     picked = np.zeros(len(wanted.hashes), np.int64)
     outside = False
@@ -102,7 +102,7 @@ def _errors(parent: Parent, wanted: Wanted, predicate: Predicate, *, distinct: b
 
 
 def _listed(parent: Parent, wanted: Wanted) -> list[ListedRows]:
-    """By file the rows that the child has, the first of equal ones, each as often as the child has it."""
+    """The listed rows by file: of equal rows the first ones, as many as the child has."""
     from pyroaring import BitMap
 
     missing = wanted.counts.copy()
@@ -115,7 +115,7 @@ def _listed(parent: Parent, wanted: Wanted) -> list[ListedRows]:
         nth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
         taken = order[nth < missing[ordered]]
         missing -= np.minimum(missing, np.bincount(ordered, minlength=len(missing)))
-        bitmap = files.setdefault(part["path"], BitMap())  # |= changes it in its place
+        bitmap = files.setdefault(part["path"], BitMap())  # |= changes it in place
         bitmap |= BitMap(array("I", (taken + part["first"]).astype(np.uint32).tobytes()))
     return [
         (path, len(bitmap), base64.b64encode(_compact(bitmap)).decode()) for path, bitmap in files.items() if bitmap

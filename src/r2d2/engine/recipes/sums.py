@@ -17,7 +17,7 @@ Sum = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a recipe made of its parent: how many rows, whether they are the child's, or why it could not be done."""
+    """Result of running a recipe: the number of rows, whether they equal the child's, or the reason of a failure."""
 
     rows: int
     same: bool
@@ -35,7 +35,7 @@ class Summed:
     orders: list[SliceOrder] = field(default_factory=list)
 
     def add(self, answer: SummedRows) -> None:
-        """Take in what a task says."""
+        """Add the answer of a task."""
         rows, first, second = ((a + b) % 2**64 for a, b in zip(self.total, answer["sum"], strict=True))
         self.total = rows, first, second
         self.parts += answer["parts"]
@@ -58,7 +58,7 @@ def summed(
 
 
 def rebuilt_by(recipe: Recipe, made: Summed, child: Summed, wrong: str) -> Rebuilt:
-    """Whether the rows are the child's; only then is it asked in which order they stand."""
+    """Compare the sums of output and child; if they are equal, find the order of the rows."""
     rows = made.total[0]
     if wrong or made.total != child.total:
         return Rebuilt(rows, False, wrong)

@@ -21,7 +21,7 @@ def relative_to(location: str, path: str) -> str:
 
 
 def shipped(number: int, recipe: Recipe, path: str) -> ShippedRecipe:
-    """A recipe with what it lists of one file only."""
+    """A recipe as plain values, with the listed rows of one file only."""
     if recipe.rows is None:
         return number, recipes.to_json(recipe), ""
     bitmap = next((chosen.bitmap for chosen in recipe.rows if chosen.path == path), b"")

@@ -1,1 +1,1 @@
-"""Spark's own reader: rebuild and compare tables by values, sharing nothing with the scan."""
+"""Rebuild and compare tables by values with Spark's own reader; no code is shared with the scan."""

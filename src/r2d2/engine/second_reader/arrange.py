@@ -1,4 +1,4 @@
-"""Rows that a recipe makes, put in order for those who write them; and what writers leave behind."""
+"""Order the rows of a recipe for the tasks that write them, and remove leftovers of failed tasks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def kept_rows(made: Made, given: Instructions) -> DataFrame:
-    """The child's columns, o0 …, and its partition columns as text, q0 …; each row once if the recipe says so.
+    """The rows of a recipe: columns o0 …, partition columns as text q0 …; distinct if the recipe says so.
 
-    Rows that know their place in the parent keep it in the last two columns.
+    Rows with a known place in the parent keep it in the last two columns.
     """
     with spark_errors():
         columns = [column.alias(f"o{place}") for place, (column, _) in enumerate(made.columns)]
@@ -33,9 +33,9 @@ def kept_rows(made: Made, given: Instructions) -> DataFrame:
 
 
 def arranged(rows: DataFrame, given: Instructions, *, one_file: bool, size_bytes: int) -> DataFrame:
-    """The rows with the number of their folder in the last column, rows of a folder together, in the recipe's order.
+    """The rows with their folder's number in the last column, grouped by folder and in the recipe's order.
 
-    What an earlier task gets comes before what a later one gets, so that files in order of their names are sorted.
+    Rows of an earlier task come before those of a later one, so that files in order of their names are sorted.
     """
     from pyspark.sql import functions as F
 
@@ -67,7 +67,7 @@ def _by_folder(rows: DataFrame, form: Form, tasks: int) -> DataFrame:
 
 
 def remove_leftovers(into: str, written: set[str]) -> None:
-    """Files of tasks that were tried again: in a folder that is ours alone, all that no task named."""
+    """Remove files of retried tasks: all files in R2D2's own folder that no task returned."""
     for folder, _, names in os.walk(into):
         for name in names:
             path = os.path.join(folder, name)

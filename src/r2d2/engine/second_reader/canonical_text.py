@@ -1,8 +1,8 @@
-"""One row as one text in Spark: two texts are equal exactly if the rows are, value by value (DESIGN §6).
+"""Spell a row as one text in Spark: two texts are equal exactly if the rows are, value by value (DESIGN §6).
 
-NULL is NULL, NaN is NaN, -0.0 is not 0.0, text counts by its bytes, maps by their entries, of one key in
-order. Each value ends where its type says, so that no two rows run into the same text. No session setting and no
-version of Java changes it: numbers with a fraction are written in base 16 or digit by digit, moments are counted.
+NULL equals NULL, NaN equals NaN, -0.0 differs from 0.0, text counts by its bytes, maps by their entries, those of one
+key in order. Each value has a definite end, so that different rows never give the same text. No session setting and
+no version of Java changes it: numbers with a fraction are written in base 16 or digit by digit, timestamps as counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NULL = "~"
 
 
 def row_text(columns: Sequence[tuple[Column, Node]]) -> Column:
-    """The text of a row, as bytes: a session's collation has no say in how bytes compare (HAZARDS 3)."""
+    """The text of a row, as bytes: a session's collation does not affect how bytes compare (HAZARDS 3)."""
     from pyspark.sql import functions as F
 
     return F.concat(F.lit(""), *(text_of(column, node) for column, node in columns)).cast("binary")
@@ -48,7 +48,7 @@ def _body(column: Column, node: Node) -> Column:
 
 
 def _entries(column: Column, key: Node, value: Node) -> Column:
-    """The texts of a map's entries by their keys; those of one key as they stand, since many readers take the last."""
+    """The texts of a map's entries, sorted by key; entries of one key keep their order: many readers take the last."""
     from pyspark.sql import functions as F
 
     def placed(entry: Column, place: Column) -> Column:
@@ -59,7 +59,7 @@ def _entries(column: Column, key: Node, value: Node) -> Column:
 
 
 def _key_text(column: Column, node: Node) -> Column:
-    """The same text for keys that are one to readers: 0.0 and -0.0, too."""
+    """The text of a key; the same for keys that readers treat as one, such as 0.0 and -0.0."""
     from pyspark.sql import functions as F
 
     is_float = isinstance(node, Leaf) and spark_word(node) in ("float", "double")

@@ -16,13 +16,13 @@ Nodes = Sequence[tuple[str, Node]]
 
 
 def nodes_in(file: pq.ParquetFile) -> tuple[tuple[str, Node], ...]:
-    """The top-level columns of a file, by what they hold."""
+    """Names and types of the top-level columns of a file."""
     leaves = iter([file.schema.column(number) for number in range(len(file.schema))])
     return tuple((field.name, node_of(field.type, leaves)) for field in file.schema_arrow)
 
 
 def declared_orders(metadata: pq.FileMetaData, nodes: Nodes) -> frozenset[Order | None]:
-    """The distinct orders that row groups with rows declare: () for none, None for one by values inside lists."""
+    """The distinct orders that non-empty row groups declare: () without one, None for an order by values in lists."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     found = {group.sorting_columns for group in groups if group.num_rows}
     tokens = list(_leaf_tokens(nodes)) if any(found) else []
@@ -57,7 +57,7 @@ def _order(columns: Iterable[pq.SortingColumn], tokens: Sequence[Token | None]) 
 
 
 def _leaf_tokens(nodes: Nodes, above: Token = ()) -> Iterator[Token | None]:
-    """The token of each column as Parquet counts them; None for those inside lists and maps."""
+    """The token of each leaf column, in Parquet's order; None for those inside lists and maps."""
     for name, node in nodes:
         match node:
             case Struct(fields):

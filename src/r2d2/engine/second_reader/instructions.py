@@ -1,4 +1,4 @@
-"""All that it takes to rebuild a table, as it stands in a plan."""
+"""Instructions to rebuild a table, as stored in a plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class InstructionsJson(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """The recipe, and the form of what it makes."""
+    """A recipe, and the form of the table that it rebuilds."""
 
     recipe: Recipe
     form: Form  # of the child
@@ -37,7 +37,7 @@ class Instructions:
 
     @staticmethod
     def parse(given: Mapping[str, object]) -> Instructions:
-        """From what `to_json` gave; TableError for anything else."""
+        """Parse the output of `to_json`; TableError for any other data."""
         data = cast(InstructionsJson, given)
         try:
             if data["format"] != FORMAT:
@@ -46,7 +46,7 @@ class Instructions:
             types = {str(name): str(kind) for name, kind in data["parent_partitions"].items()}
             return Instructions(recipe, form_from_json(data["child"]), types, bool(data["fold_case"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TableError(f"these are no instructions for rebuilding a table ({error})") from error
+            raise TableError(f"the plan's instructions for rebuilding a table are malformed ({error})") from error
 
     def to_json(self) -> dict[str, object]:
         """Plain JSON values."""

@@ -1,8 +1,8 @@
-"""Many small tables in a handful of Spark jobs, however many they are.
+"""Compare or rebuild any number of small tables in a handful of Spark jobs.
 
-Tables of one schema are one *part*: one frame that reads all their files. Each row knows its file and its place there,
-and from these follows which pairs it belongs to: all pairs of its file, those whose predicate keeps it, those that
-list it. Everything after that is the same for all parts, so that they share the jobs.
+Tables of one schema form one *part*: one frame that reads all their files. Each row knows its file and its place in
+it. From these follow the pairs that it belongs to: all pairs of its file, those whose predicate keeps it, and those
+that list it. The rest is the same for all parts, so that they share the jobs.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-SOURCES_PER_PART = 64  # each row asks which of them it comes from
+SOURCES_PER_PART = 64  # each row is matched with its source among them
 FILES_PER_TASK = 200
 _PAIRS = "array<int>"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A table that is there, and one whose rows, or what a recipe makes of them, should be the same."""
+    """A table on disk, and a source whose rows, or a recipe's output from them, should be equal to it."""
 
     there: Shape | None = None
     source: Shape | None = None
     given: Instructions | None = None  # None: the rows of the source as they are
-    into: str = ""  # the folder for what is made, if that is to be written
+    into: str = ""  # the folder for the output, if it is written
 
     @property
     def size_bytes(self) -> int:
-        """What is read."""
+        """Bytes to read."""
         return sum(shape.size_bytes for shape in (self.there, self.source) if shape is not None)
 
 
 def can_share(pair: Pair) -> bool:
-    """Whether its tables can be read with others: what folders' names say is read table by table."""
+    """Whether the tables of a pair can be read with others: partitioned tables are read one by one."""
     shapes = [shape for shape in (pair.there, pair.source) if shape is not None]
     if any(shape.partitions or any(name.lower() == "_metadata" for name, _ in shape.nodes) for shape in shapes):
         return False
@@ -59,7 +59,7 @@ def can_share(pair: Pair) -> bool:
 
 @dataclass(slots=True)
 class Part:
-    """Tables that are read as one frame."""
+    """Tables of one schema that are read as one frame."""
 
     number: int
     made: bool  # by recipes, or by the other table of a pair
@@ -67,12 +67,12 @@ class Part:
 
     @property
     def given(self) -> Instructions | None:
-        """How its rows are made: for all members the same, but for which rows."""
+        """Instructions for its rows; equal for all members, except for the selection of rows."""
         return self.members[0][2]
 
 
 def tally_pairs(spark: SparkSession, pairs: Sequence[Pair]) -> list[Tally]:
-    """What comparing each pair says; TableError if a file was not read to its end, whosever it is."""
+    """Compare each pair; TableError if any file was not read to its end."""
     from pyspark.sql import functions as F
 
     parts = parts_of(pairs)
@@ -103,9 +103,9 @@ def tally_pairs(spark: SparkSession, pairs: Sequence[Pair]) -> list[Tally]:
 
 
 def made_rows(spark: SparkSession, pairs: Sequence[Pair]) -> tuple[DataFrame, list[Part]]:
-    """The rows that all recipes make: the pair, the part's number, and in g0, g1 … the row in the columns of its part.
+    """The output of all recipes: the pair, the part's number, and the row, in the column g0, g1 … of its part.
 
-    Rows of a pair come together, in the order of its recipe, and else in that of the parent.
+    Rows of a pair are together, in the order of its recipe, or else in the parent's order.
     """
     from pyspark.sql import functions as F
 
@@ -133,7 +133,7 @@ def _part_keys(part: Part) -> list[Column]:
 
 
 def parts_of(pairs: Sequence[Pair]) -> list[Part]:
-    """The tables of all pairs, those together that can be one frame."""
+    """The tables of all pairs, grouped into frames."""
     found: dict[tuple[object, int], Part] = {}
     sources: defaultdict[object, dict[str, int]] = defaultdict(dict)
     for number, pair in enumerate(pairs):
@@ -147,13 +147,13 @@ def parts_of(pairs: Sequence[Pair]) -> list[Part]:
 
 
 def _manner(given: Instructions | None) -> object:
-    """All that says which columns are made and how; which rows are kept is each pair's own."""
+    """The parts of the instructions that define columns and order; the selection of rows differs by pair."""
     recipe = given and given.recipe
     return given and recipe and (recipe.columns, recipe.distinct, recipe.order, given.form.nodes, given.fold_case)
 
 
 def _open(spark: SparkSession, part: Part, names: _Names) -> tuple[Read, Sequence[tuple[Column, Node]], Column]:
-    """Read a part, note whose its files are, and say what its columns are and which pairs keep a row by predicate."""
+    """Read a part and note its files; return the frame, its columns, and the pairs that keep a row by predicate."""
     given, shape = part.given, part.members[0][1]
     paths = {file.path: file for _, other, _ in part.members for file in other.files}
     files = dict(sorted(paths.items()))  # numbered in order of their paths
@@ -170,9 +170,9 @@ def _open(spark: SparkSession, part: Part, names: _Names) -> tuple[Read, Sequenc
 
 
 def _by_predicate(part: Part, read: Read, name_of: Mapping[str, str]) -> Iterator[tuple[list[str], list[Column]]]:
-    """Files with the same pairs, and for each of these its number if its predicate keeps the row, or NULL.
+    """Groups of files with the same pairs, and for each pair a column: its number if its predicate holds, else NULL.
 
-    A file stands in one group only, whatever pairs share it: a parent that grew has some of its files in more pairs.
+    Each file is in exactly one group, whichever pairs share it: a parent that grew has some files in more pairs.
     """
     from pyspark.sql import functions as F
 
@@ -210,27 +210,27 @@ def _place(part: Part, kept: Column) -> list[Column]:
 
 
 def _spread(rows: DataFrame, tasks: int) -> DataFrame:
-    """All rows of a pair together: then no step that follows has to move them again."""
+    """Bring the rows of a pair together, so that later steps need not shuffle them again."""
     return rows if tasks == 1 else rows.repartition(tasks, "pair")
 
 
 def _tasks(pairs: Sequence[Pair]) -> int:
-    """Few: each task gets the whole plan, with every predicate in it, and has to unpack it."""
+    """Number of tasks; few, since each task unpacks the whole plan with all predicates."""
     shapes = [shape for pair in pairs for shape in (pair.there, pair.source) if shape is not None]
     files = {file.path for shape in shapes for file in shape.files}
     return 1 + len(files) // FILES_PER_TASK + sum(pair.size_bytes for pair in pairs) // BYTES_PER_TASK
 
 
 class _Names:
-    """Every file of every part by a number, and the pairs that its rows belong to."""
+    """Numbers of all files of all parts, and the pairs that their rows belong to."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []  # that the footer of each file states
+        self.rows: list[int] = []  # by file, as its footer states
         self._files: list[tuple[int, str, int, list[int]]] = []
         self._lists: list[tuple[int, list[int], list[bytearray]]] = []
 
     def note(self, part: Part, name_of: Mapping[str, str]) -> None:
-        """Take in the files of a part."""
+        """Add the files of a part."""
         everybody: defaultdict[str, list[int]] = defaultdict(list)
         listed: defaultdict[str, list[tuple[int, bytes]]] = defaultdict(list)
         rows: dict[str, int] = {}
@@ -250,12 +250,12 @@ class _Names:
             self.rows.append(rows[path])
 
     def told(self, spark: SparkSession, rows: DataFrame, *, counted: bool) -> DataFrame:
-        """Each row once for every pair that it belongs to, and once more, as pair -1 - file, if files are *counted*."""
+        """Repeat each row for every pair it belongs to; if *counted*, once more as pair -1 - file, to count files."""
         from pyspark.sql import functions as F
 
         files = spark.createDataFrame(self._files, f"part int, {FILE} string, file int, everybody {_PAIRS}")
         rows = rows.join(F.broadcast(files), ["part", FILE], "left")
-        stray = F.raise_error(F.lit("Spark names a file otherwise in its rows than in its listing")).cast("int")
+        stray = F.raise_error(F.lit("Spark names a file differently in its rows and in its listing")).cast("int")
         rows = rows.withColumn("file", F.coalesce(F.col("file"), stray))
         belongs = [F.col("everybody"), F.col("kept")]
         if self._lists:
@@ -275,12 +275,13 @@ def rows_listed(given: Instructions, shape: Shape) -> list[tuple[str, bytes]]:
     paths = {file.below: file.path for file in shape.files}
     for chosen in given.recipe.rows or ():
         if chosen.path not in paths:
-            raise TableError(f"the recipe lists rows of {chosen.path!r}, which is no file of the parent")
+            raise TableError(f"the recipe lists rows of {chosen.path!r}, which is not a file of the parent")
     return [(paths[chosen.path], chosen.bitmap) for chosen in given.recipe.rows or ()]
 
 
 def expand_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Task: for each file the rows that some pair lists, each once, with all the pairs that list it."""
+    """Task: for each file the listed rows, each once, with all pairs that list it."""
+
     import numpy as np
     import pyarrow as pa
     from pyroaring import BitMap

@@ -1,6 +1,6 @@
-"""Predicates as Spark Columns, built call by call: no text of a user or of the data is ever parsed (HAZARDS 32).
+"""Compile predicates to Spark Columns, call by call: no text of a user or of the data is ever parsed (HAZARDS 32).
 
-They keep the rows that r2d2.model.predicate.keeps says, whatever the session's time zone, ANSI mode or case rules.
+They keep the same rows as r2d2.model.predicate.keeps, whatever the session's time zone, ANSI mode or case rules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NAMES = {
 
 
 def column_of(token: Token) -> Column:
-    """The column with this token: each part is a name, whatever stands in it."""
+    """The column with this token: each part is one name, whatever characters it contains."""
     from pyspark.sql import functions as F
 
     return F.col(".".join("`" + part.replace("`", "``") + "`" for part in token))
@@ -72,7 +72,7 @@ def _type_of(token: Token, schema: StructType) -> DataType:
     for part in token:
         found = [field.dataType for field in getattr(kind, "fields", ()) if field.name == part]
         if len(found) != 1:
-            raise TableError(f"there is no column {spell(token)} in what Spark reads")
+            raise TableError(f"Spark reads no column {spell(token)}, or several")
         kind = found[0]
     return kind
 
@@ -89,7 +89,7 @@ class _Compared:
         self._values = values.cast("double") if self._is_float else values
 
     def holds(self, leaf: Leaf) -> Column:
-        """The comparison; NULL for NULL."""
+        """The comparison as a Column; NULL for NULL."""
         if self._type == "null":
             return self._same(None)
         match leaf:
@@ -102,7 +102,7 @@ class _Compared:
         raise AssertionError(leaf)
 
     def _one_of(self, literals: tuple[Literal, ...]) -> Column:
-        """Constants that are compared plainly in one list: an expression for each takes a long list too long."""
+        """Membership in a list. Simple constants go into one `isin`: separate expressions are slow for long lists."""
         plain, others = [], [self._same(False)]
         for literal in literals:
             answer = self._answer("=", literal)
@@ -121,13 +121,13 @@ class _Compared:
         return apply_operator(answer[0], self._values, self._constant(answer[1]))
 
     def _answer(self, operator: str, literal: Literal) -> bool | Settled:
-        """What the comparison comes to in the column's own type: always the same, or an operator and a value."""
+        """The comparison in the column's own type: a fixed answer, or an operator and a value."""
         if literal.column_kind != kind_of(self._type):
             raise TableError(f"column {spell(self._token)} is {self._type}: it cannot be compared with {literal}")
         return settled(operator, literal, self._type)
 
     def _compared_with_zero(self, operator: str, zero: object) -> Column:
-        """-0.0 lies below 0.0; Spark calls them equal, but prints them differently."""
+        """Compare with a zero: -0.0 is below 0.0, which Spark calls equal but prints differently."""
         from pyspark.sql import functions as F
 
         place = (  # -1: below -0.0; 0: -0.0; 1: 0.0; 2: above it, or NaN
@@ -140,13 +140,13 @@ class _Compared:
         return apply_operator(operator, place, F.lit(0 if str(zero).startswith("-") else 1))
 
     def _same(self, answer: bool | None) -> Column:
-        """The same for every value; unknown for NULL."""
+        """A fixed answer for every value; unknown for NULL."""
         from pyspark.sql import functions as F
 
         return F.when(self._values.isNotNull(), F.lit(answer).cast("boolean"))
 
     def _constant(self, value: Any) -> Column:
-        """A literal of the column's type, made so that no session setting can change it."""
+        """A literal of the column's type, independent of session settings."""
         from pyspark.sql import functions as F
 
         if (wanted := parse_type(self._type)).family == "decimal":
@@ -167,6 +167,6 @@ def _local(microseconds: int) -> str:
     """A local time as Spark reads it."""
     text = to_text(Literal("timestamp", microseconds * 1000))
     if text.startswith("ns "):
-        raise TableError(f"Spark cannot be asked for the time {text}")
+        raise TableError(f"Spark cannot represent the time {text}")
     assert from_text("timestamp", text).value == microseconds * 1000
     return text

@@ -1,7 +1,7 @@
-"""Tables read by Spark's own Parquet reader: exactly the listed files, each column in its own type, no row lost.
+"""Read tables with Spark's own Parquet reader: exactly the listed files, each column in its own type, no row lost.
 
-The schema is ours, from the footers, so that Spark infers nothing; its columns come under plain names (d0, d1 … from
-the files, p0 … from folders), so that no name of a user's column can meet another.
+The schema is built from the footers, so that Spark infers nothing. Columns get plain names (d0, d1 … from the files,
+p0 … from folders), so that names of users' columns cannot clash.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ T = TypeVar("T")
 FILE, ROW = "r2d2_file", "r2d2_row"  # the number of the file in the shape, and of the row in the file
 
 _SCHEME = "^file:/+"
-FEW_FILES = 200  # whose names one task finds out without a shuffle
+FEW_FILES = 200  # up to here one task collects their names without a shuffle
 
-# Cluster settings that would change what is read are pinned with each read (HAZARDS 7, 10) …
+# Cluster settings that would change the rows read are pinned with each read (HAZARDS 7, 10) …
 _PINNED = {
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
@@ -39,7 +39,7 @@ _PINNED = {
     "int96RebaseMode": "CORRECTED",
     "recursiveFileLookup": "false",
 }
-# … and refused where a read cannot pin them: setting, the value that is harmful, for which tables
+# … and refused where a read cannot pin them: setting, harmful value, affected tables
 _REFUSED: tuple[tuple[str, str, Callable[[Shape], bool]], ...] = (
     ("spark.sql.parquet.int96TimestampConversion", "true", lambda shape: shape.has_int96),
     ("spark.sql.parquet.int96AsTimestamp", "false", lambda shape: shape.has_int96),
@@ -47,12 +47,12 @@ _REFUSED: tuple[tuple[str, str, Callable[[Shape], bool]], ...] = (
 
 _OUR_OWN = re.compile(r"^r2d2\.errors\.TableError: (.+)$", re.MULTILINE)
 _CAUSE = re.compile(r"^Caused by: (?:[\w$]+\.)*([\w$]+: .+)$", re.MULTILINE)
-_SPARKS_OWN = ("pyspark", "py4j", "grpc")  # where errors come from that are Spark's
+_SPARKS_OWN = ("pyspark", "py4j", "grpc")  # modules whose errors are Spark's
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A column of a table as it was read: under which name, and what it holds."""
+    """A column of a table as read: its name in the frame, and its type."""
 
     path: tuple[str, ...]  # its place in the frame
     node: Node
@@ -76,11 +76,11 @@ class Read:
 
     @property
     def row(self) -> list[tuple[Column, Node]]:
-        """All that makes a row."""
+        """All columns of a row, partition columns last."""
         return [(source.column, source.node) for source in (*self.columns.values(), *self.partitions.values())]
 
     def source(self, token: Token, *, fold_case: bool = False) -> Source:
-        """The column with a token; a struct, too."""
+        """The column with a token, which may be a struct."""
         found = self._top(token[0], fold_case)
         for part in token[1:]:
             inner = found.node.fields if isinstance(found.node, Struct) else ()
@@ -99,7 +99,7 @@ def _same(one: str, other: str, fold_case: bool) -> bool:
 
 def _one(found: list[tuple[str, T]], token: Token) -> tuple[str, T]:
     if len(found) != 1:
-        raise TableError(f"there is no one column {'.'.join(token)} in what Spark reads")
+        raise TableError(f"Spark reads no column {'.'.join(token)}, or several")
     return found[0]
 
 
@@ -111,17 +111,17 @@ def read_exactly(
     typed: Mapping[str, str] | None = None,
     numbered: bool = False,
 ) -> Read:
-    """A table as Spark reads it: all columns or *only* some.
+    """Open a table in Spark, with all columns or *only* some.
 
-    Partition columns are text, as the folders' names have it, or *typed* (int64, date, string) by name. With
-    *numbered* each row knows its file and its place there.
+    Partition columns are text, as in the folders' names, or *typed* (int64, date, string) by name. With *numbered*
+    each row has the number of its file and its place in it.
     """
     from pyspark.sql import functions as F
 
     refuse_settings(spark, shape)
     wanted = [(name, node) for name, node in shape.nodes if only is None or name in set(only)]
     if (shape.partitions or numbered) and not has_places(shape):
-        raise TableError("it has a column _metadata, which hides Spark's own")
+        raise TableError("it has a column _metadata, which hides Spark's column of that name")
     with spark_errors():
         frame, chosen = _open(spark, shape, wanted)
         if numbered or shape.partitions:
@@ -135,15 +135,15 @@ def read_exactly(
 
 
 def has_places(shape: Shape) -> bool:
-    """Whether Spark can say where a row stands: a column _metadata hides its own."""
+    """Whether Spark can tell the place of a row: a user's column _metadata hides Spark's own."""
     return all(name.lower() != "_metadata" for name, _ in shape.nodes)
 
 
 def read_together(spark: SparkSession, shape: Shape, *, only: Iterable[str] | None = None) -> tuple[Read, list[str]]:
-    """Files of many tables of one schema as one frame, and how each row names the file that it comes from, in order.
+    """Open files of many tables of one schema as one frame; return it and, in order, the file names in its rows.
 
-    Which name Spark gives a file is not asked of its rows, which would take a job, but of its listing. Should the two
-    ever differ, the row is nobody's, and then there are fewer rows than the footers state.
+    Spark's name of a file comes from its listing, since reading it from the rows would take a job. Should the two ever
+    differ, the row belongs to no file, and fewer rows are counted than the footers state.
     """
     from pyspark.sql import functions as F
 
@@ -163,12 +163,12 @@ def read_together(spark: SparkSession, shape: Shape, *, only: Iterable[str] | No
 
 
 def _plain_name(uri: str) -> str:
-    """A file's URI without its scheme, of which there are forms with one and with three slashes."""
+    """A file's URI without its scheme, which has forms with one and with three slashes."""
     return re.sub(_SCHEME, "/", uri)
 
 
 def _open(spark: SparkSession, shape: Shape, wanted: Sequence[tuple[str, Node]]) -> tuple[DataFrame, list[Column]]:
-    """The files in Spark, and the wanted columns under our own names."""
+    """The files as a frame, and the wanted columns under plain names."""
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
@@ -182,7 +182,7 @@ def _sources(wanted: Sequence[tuple[str, Node]]) -> dict[str, Source]:
 
 
 def _with_partitions(spark: SparkSession, frame: DataFrame, shape: Shape, typed: Mapping[str, str]) -> DataFrame:
-    """The frame with the number of each row's file, and with what its folders say. What Spark calls a file is asked."""
+    """The frame with each row's file number and partition columns. Spark's names of the files are collected first."""
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
@@ -207,7 +207,7 @@ def _with_partitions(spark: SparkSession, frame: DataFrame, shape: Shape, typed:
 
 
 def _escaped(path: str) -> str:
-    """A path that Spark takes for itself and for no pattern (HAZARDS 7).
+    """Escape a path so that Spark does not read it as a pattern (HAZARDS 7).
 
     With its option __globPaths__ off, Spark 4.1 reads every file once for each path that looks like a pattern.
     """
@@ -215,7 +215,7 @@ def _escaped(path: str) -> str:
 
 
 def _path_of(uri: str) -> str:
-    """The path in a file's URI, of which there are forms with one and with three slashes."""
+    """The path in a file's URI, which has forms with one and with three slashes."""
     path = unquote(uri.removeprefix("file:"))
     return "/" + path.lstrip("/") if path.startswith("//") else path
 
@@ -228,7 +228,7 @@ def typed_value(raw: str | None, kind: str) -> str | int | date | None:
 
 
 def raw_text(source: Column) -> Column:
-    """A partition's typed value as its folder's name has it."""
+    """A partition's typed value as text, as in its folder's name."""
     return source.cast("string")
 
 
@@ -242,12 +242,12 @@ def is_spelled_plainly(raw: str | None, kind: str) -> bool:
 
 
 def refuse_settings(spark: SparkSession, shape: Shape) -> None:
-    """Settings that change what is read, where a read cannot pin them (HAZARDS 10)."""
+    """Refuse session settings that change the rows read and cannot be pinned per read (HAZARDS 10)."""
     for name, harmful, concerns in _REFUSED:
         harmless = "false" if harmful == "true" else "true"
         if concerns(shape) and str(spark.conf.get(name, harmless)).lower() == harmful:
             raise TableError(
-                f"this Spark session has {name}={harmful}, which changes what is read", hint="use another session"
+                f"this Spark session has {name}={harmful}, which changes the values read", hint="use another session"
             )
 
 
@@ -261,9 +261,9 @@ class TimestampWork(TypedDict):
 
 
 def hidden_nanoseconds(work: Sequence[TimestampWork]) -> Iterator[str]:
-    """Task: the files whose INT96 timestamps hold more than the microseconds that Spark reads.
+    """Task: the files whose INT96 timestamps are finer than the microseconds that Spark reads.
 
-    What lies beyond the nanoseconds that pyarrow reads and writes shows up, too: 2^64 is no multiple of 1,000.
+    Timestamps beyond the range of pyarrow's 64-bit nanoseconds are found, too: 2^64 is not a multiple of 1,000.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -280,17 +280,17 @@ def hidden_nanoseconds(work: Sequence[TimestampWork]) -> Iterator[str]:
 
 
 def int96_columns(shape: Shape) -> list[str]:
-    """The columns of INT96; TableError if one lies deeper, where the writer cannot put it back."""
+    """The top-level columns of type INT96; TableError for a nested one, which cannot be written back."""
     names = [name for name, node in shape.nodes if node == INT96]
     deeper = [name for name, node in shape.nodes if node != INT96 and INT96 in leaves_of(node)]
     if deeper:
-        raise TableError(f"column {deeper[0]} holds INT96 timestamps inside")
+        raise TableError(f"column {deeper[0]} has nested INT96 timestamps")
     return names
 
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """What Spark refuses to do with a table is an error of that table, in one line."""
+    """Turn an exception of Spark into a TableError of one line."""
     try:
         with java_in_words():
             yield
@@ -302,11 +302,11 @@ def spark_errors() -> Iterator[None]:
         ours = _OUR_OWN.findall(str(error))  # raised in a task
         if ours:
             raise TableError(ours[-1]) from error
-        raise TableError(f"Spark cannot do it ({_cause(error)})") from error
+        raise TableError(f"Spark failed ({_cause(error)})") from error
 
 
 def _cause(error: Exception) -> str:
-    """The innermost cause that Spark names, or else what it says first."""
+    """The innermost cause that Spark names, or else the first line of its message."""
     causes = _CAUSE.findall(str(error))
     lines = causes[-1:] or [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__

@@ -1,6 +1,6 @@
-"""Tables measured, compared and rebuilt by Spark's own reader: the second opinion behind every deletion.
+"""Measure, compare and rebuild tables with Spark's own reader: the second opinion behind every deletion.
 
-It shares nothing with the scan: another reader, values instead of hashes. What it cannot do exactly it refuses.
+It is independent of the scan: another reader, values instead of hashes. It refuses tables that it cannot read exactly.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class SparkRebuilder:
-    """Reads, compares and writes tables in one Spark session, which is asked for when it is needed."""
+    """Rebuilder that reads, compares and writes tables in one Spark session, opened on demand."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
@@ -73,7 +73,7 @@ class SparkRebuilder:
         child_types: Mapping[str, str],
         fold_case: bool = False,
     ) -> dict[str, object]:
-        """How to rebuild *child*, as data; TableError if it could not be rebuilt exactly, whatever its rows are."""
+        """Instructions to rebuild *child*, as data; TableError if its form cannot be rebuilt exactly."""
         shape = shape_of(child.path, child.files)
         form = form_of(shape, child_types, folders_of(shape.files))
         if declares_order(shape, recipe, fold_case=fold_case):
@@ -89,7 +89,7 @@ class SparkRebuilder:
         return given.to_json()
 
     def _refuse_unfollowable(self, given: Instructions, parent: Placed) -> None:
-        """Build what the recipe makes, which shows whether Spark can follow it; parents of one schema are read once."""
+        """Refuse a recipe that Spark cannot compile; parents of one schema are opened once."""
         shape = self._shapes.of(parent)
         if not can_share(Pair(source=shape, given=given)):
             self._made(given, parent)
@@ -119,7 +119,7 @@ class SparkRebuilder:
         return Comparison(_difference(tally, "the recipe makes"), _content(tally, shape))
 
     def compare(self, *, rebuilt: Placed, child: Placed) -> Comparison:
-        """Compare two tables on disk: every row with its copies, and the schema. The content is the rebuilt one's."""
+        """Compare two tables on disk: every row with its copies, and the schema. Returns the rebuilt one's content."""
         one, other = shape_of(rebuilt.path, rebuilt.files), shape_of(child.path, child.files)
         if one.signature != other.signature:
             return Comparison("their columns or types differ", self.measure(rebuilt))
@@ -142,7 +142,7 @@ class SparkRebuilder:
     def measure_many(
         self, tables: Sequence[Placed], progress: Callable[[int], None] = lambda done: None
     ) -> list[Content | R2D2Error]:
-        """The same of many tables, of which the small ones share jobs; an error where one cannot be read."""
+        """Counts and digests of many tables; small ones share jobs; an error for a table that cannot be read."""
         shapes = Shapes()
 
         def pair(table: Placed) -> Pair:
@@ -154,7 +154,7 @@ class SparkRebuilder:
         return [content for _, content in self._tallied(pairs)]
 
     def verify_many(self, asked: Sequence[Verify]) -> list[Comparison | R2D2Error]:
-        """`verify` of many tables, of which the small ones share jobs."""
+        """Run `verify` on many tables; small ones share jobs."""
         shapes = Shapes()
 
         def pair(one: Verify) -> Pair | None:
@@ -170,7 +170,7 @@ class SparkRebuilder:
         return share(asked, pair=pair, together=together, alone=alone)
 
     def compare_many(self, asked: Sequence[Compare]) -> list[Comparison | R2D2Error]:
-        """`compare` of many tables, of which the small ones share jobs."""
+        """Run `compare` on many tables; small ones share jobs."""
         shapes = Shapes()
 
         def pair(one: Compare) -> Pair | None:
@@ -185,7 +185,7 @@ class SparkRebuilder:
         )
 
     def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
-        """`rebuild` of many tables, of which the small ones share jobs."""
+        """Run `rebuild` on many tables; small ones share jobs."""
         shapes = Shapes()
 
         def pair(one: Rebuild) -> Pair | None:
@@ -195,7 +195,7 @@ class SparkRebuilder:
             return Pair(source=shapes.of(only(one.parents)), given=given, into=one.into)
 
         def alone(one: Rebuild) -> tuple[str, ...]:
-            remove_leftovers(one.into, set())  # of a job that it shared
+            remove_leftovers(one.into, set())  # leftovers of a shared job
             return self.rebuild(recipe=one.recipe, parent=only(one.parents), into=one.into, one_file=one.one_file)
 
         return share(asked, pair=pair, together=self._rebuilt, alone=alone)
@@ -211,14 +211,14 @@ class SparkRebuilder:
         return found
 
     def _rebuilt(self, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
-        """Write what each pair's recipe makes into its folder, as one file."""
+        """Write the output of each pair's recipe into its folder, as one file."""
         folders = [pair.into for pair in pairs]
         with columns_for(self._session()):
             rows, _ = made_rows(self._session(), pairs)
         forms = [pair.given.form for pair in pairs if pair.given is not None]
         task = writing_task([form_to_json(form) for form in forms], folders)
         for folder in folders:
-            remove_leftovers(folder, set())  # of a job that failed
+            remove_leftovers(folder, set())  # leftovers of a failed job
         size = sum(pair.size_bytes for pair in pairs)
         with spark_errors(), compiled_if_large(self._session(), size):
             answers = rows.mapInArrow(ship(self._session(), task), "pair int, path string")
@@ -230,7 +230,7 @@ class SparkRebuilder:
         return [tuple(sorted(written[n])) or (write_empty(folders[n], form),) for n, form in enumerate(forms)]
 
     def rebuild(self, *, recipe: Mapping[str, object], parent: Placed, into: str, one_file: bool) -> tuple[str, ...]:
-        """Write what the recipe makes of the parent into the empty folder *into*; as one file if that is asked."""
+        """Write the recipe's output into the empty folder *into*, as one file if *one_file*."""
         given = Instructions.parse(recipe)
         with columns_for(self._session()):
             made, shape = self._made(given, parent, ordered=True)
@@ -253,7 +253,7 @@ class SparkRebuilder:
         return tuple(sorted(written)) or (write_empty(into, given.form),)
 
     def _made(self, given: Instructions, parent: Placed, *, ordered: bool = False) -> tuple[Made, Shape]:
-        """The rows that the recipe makes; with *ordered*, each knows its place in the parent if the order needs it."""
+        """The recipe's output; with *ordered*, rows have their place in the parent if the order needs it."""
         shape, spark = shape_of(parent.path, parent.files), self._session()
         placed = ordered and given.recipe.order is not None and not given.recipe.distinct and has_places(shape)
         only, numbered = given.columns_read(shape), given.recipe.rows is not None or placed
@@ -265,7 +265,7 @@ class SparkRebuilder:
         return read_exactly(self._session(), shape)
 
     def _refuse_hidden_nanoseconds(self, shape: Shape) -> None:
-        """INT96 can hold nanoseconds, of which Spark's reader shows microseconds (HAZARDS 20)."""
+        """Refuse INT96 timestamps with nanoseconds: Spark's reader returns only microseconds (HAZARDS 20)."""
         columns = int96_columns(shape)
         if not columns:
             return
@@ -289,14 +289,14 @@ class SparkRebuilder:
 
 
 def only(parents: Sequence[Placed]) -> Placed:
-    """The one parent of a table; a recipe over several cannot be followed yet."""
+    """The only parent of a table; recipes over several are not supported yet."""
     if len(parents) != 1:
-        raise TableError(f"it is made from {len(parents)} parents, and only one can be read as yet")
+        raise TableError(f"it has {len(parents)} parents, and only one is supported yet")
     return parents[0]
 
 
 def refuse_other_spelling(form: Form, shape: Shape) -> None:
-    """A partition folder must come back under its own name: 001 is a number, and would be 1 (HAZARDS 11)."""
+    """Refuse partition folders that would get another name: the number 001 would become 1 (HAZARDS 11)."""
     for file in shape.files:
         for name, raw in file.raw:
             if not is_spelled_plainly(raw, dict(form.partitions)[name]):
@@ -304,7 +304,7 @@ def refuse_other_spelling(form: Form, shape: Shape) -> None:
 
 
 def declares_order(shape: Shape, recipe: Recipe, *, fold_case: bool) -> bool:
-    """Whether all footers declare the one order that the recipe gives back."""
+    """Whether all footers declare exactly the order that the recipe restores."""
     if len(shape.orders) != 1 or not recipe.order:
         return False
     (declared,) = shape.orders
@@ -328,16 +328,16 @@ def _difference(tally: Tally, other: str) -> str:
 
 
 def _other_schema(form: Form, shape: Shape) -> str:
-    """Types are compared before rows (HAZARDS 3)."""
+    """The difference in columns or types, '' if they are equal; checked before rows (HAZARDS 3)."""
     if tuple(name for name, _ in form.partitions) != shape.partitions:
-        return "its partition columns are others"
+        return "its partition columns differ"
     expected = [(name, node, form.schema.field(name).nullable) for name, node in form.nodes]
     found = [(name, node, shape.schema.field(name).nullable) for name, node in shape.nodes]
-    return "" if expected == found else "its columns or types are others"
+    return "" if expected == found else "its columns or types differ"
 
 
 def refuse_other_count(read: int, shape: Shape) -> None:
-    """Spark must have read as many rows as the footers state (HAZARDS 7, 8)."""
+    """Refuse a read with another number of rows than the footers state (HAZARDS 7, 8)."""
     if read != shape.rows:
         name = os.path.basename(os.path.dirname(shape.files[0].path))
         raise TableError(f"Spark read {counted(read, 'rows')} of {name}, whose footers state {shape.rows:,}")

@@ -1,4 +1,4 @@
-"""What a recipe makes of a parent, in Spark: Columns only, no text that Spark would parse (HAZARDS 32)."""
+"""Run a recipe on a parent in Spark, by Columns only: Spark parses no text (HAZARDS 32)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ MOST_BROADCAST_ROWS = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a recipe makes of all rows of a parent: the columns of the child, and which rows are kept."""
+    """Output of a recipe over all rows of a parent: the columns of the child, and a flag of the rows to keep."""
 
     frame: DataFrame
     columns: tuple[tuple[Column, Node], ...]  # in the order of the child's files
-    partitions: tuple[Column, ...]  # as the folders' names have them
+    partitions: tuple[Column, ...]  # as text, as in the folders' names
     keep: Column  # true or false
 
 
 def follow_recipe(spark: SparkSession, recipe: Recipe, parent: Read, form: Form, *, fold_case: bool) -> Made:
-    """The child's columns out of the parent's, each in the child's own type, and the rows that are kept."""
+    """Compute the child's columns from the parent's, each in the child's own type, and flag the rows to keep."""
     columns, partitions = make_columns(recipe, parent, form, fold_case=fold_case)
     frame, keep = _kept(spark, recipe, parent, fold_case)
     return Made(frame, columns, partitions, keep)
@@ -44,7 +44,7 @@ def follow_recipe(spark: SparkSession, recipe: Recipe, parent: Read, form: Form,
 def make_columns(
     recipe: Recipe, parent: Read, form: Form, *, fold_case: bool
 ) -> tuple[tuple[tuple[Column, Node], ...], tuple[Column, ...]]:
-    """The child's columns and its partition columns, made of all rows of a parent."""
+    """The child's columns and its partition columns, computed from all rows of a parent."""
     sources = {_fold(output.column.token, fold_case): output.source for output in recipe.columns}
     maker = _Maker(parent, sources, fold_case)
     columns = tuple((maker.made((name,), node), node) for name, node in form.nodes)
@@ -61,7 +61,7 @@ def top_columns(recipe: Recipe) -> set[str]:
 
 
 class _Maker:
-    """Finds for each column of the child where it comes from."""
+    """Builder of the child's columns from their sources in the parent."""
 
     def __init__(self, parent: Read, sources: dict[Token, Token], fold_case: bool) -> None:
         self._parent = parent
@@ -77,11 +77,11 @@ class _Maker:
             source = self._parent.source(self._sources[key], fold_case=self._fold_case)
             return converted(source, node, spell(token))
         if not isinstance(node, Struct):
-            raise TableError(f"the recipe says nothing of column {spell(token)}")
+            raise TableError(f"the recipe does not define column {spell(token)}")
         return self._struct(token, node)
 
     def _struct(self, token: Token, node: Struct) -> Column:
-        """A struct out of its fields; it is NULL where the struct that they come from is."""
+        """A struct built from its fields; NULL where the source struct is NULL."""
         from pyspark.sql import functions as F
 
         parts = [self.made((*token, name), part).alias(name) for name, part in node.fields]
@@ -92,7 +92,7 @@ class _Maker:
         return F.when(above.column.isNull(), F.lit(None).cast(spark_type(node))).otherwise(whole)
 
     def _above(self, token: Token) -> Source | None:
-        """The parent's struct from which all fields of this one come, if they all come from one."""
+        """The parent's struct from which all fields of this one come; None if they come from several."""
         depth = len(token)
         under = {
             source[: len(source) - (len(key) - depth)] for key, source in self._sources.items() if key[:depth] == token
@@ -111,7 +111,7 @@ _MOMENTS = {Leaf("timestamp(ms,UTC)"), Leaf("timestamp(us,UTC)"), INT96}
 
 
 def converted(source: Source, wanted: Node, name: str) -> Column:
-    """A column of the parent in the child's type. Whether each value survived is for the comparison to say."""
+    """A column of the parent in the child's type. The later comparison tells whether each value survived."""
     if source.node == wanted:
         return source.column
     if _numbers(source.node) and _numbers(wanted):
@@ -121,8 +121,8 @@ def converted(source: Source, wanted: Node, name: str) -> Column:
     if wanted == Leaf("null"):
         from pyspark.sql import functions as F
 
-        return F.when(source.column.isNotNull(), F.lit(1))  # whoever is not NULL shows up as a difference
-    raise TableError(f"column {name} is {wanted}, and Spark cannot make that of {source.node} exactly")
+        return F.when(source.column.isNotNull(), F.lit(1))  # a value other than NULL then shows up as a difference
+    raise TableError(f"column {name} is {wanted}, and Spark cannot convert {source.node} to that exactly")
 
 
 def _numbers(node: Node) -> bool:
@@ -149,7 +149,7 @@ def keep_where(predicate: Predicate, parent: Read, fold_case: bool) -> Column:
 
 
 def in_frame(predicate: Predicate, parent: Read, fold_case: bool) -> Predicate:
-    """The predicate with the names that the columns have in the frame, and constants as they are counted there."""
+    """The predicate with the frame's column names, and constants in the frame's units."""
     match predicate:
         case And(parts):
             return And(tuple(in_frame(part, parent, fold_case) for part in parts))
@@ -173,7 +173,7 @@ def in_frame(predicate: Predicate, parent: Read, fold_case: bool) -> Predicate:
 
 
 def _counted(literal: Literal, node: Node) -> Literal:
-    """Nanoseconds are whole numbers to Spark, and INT96 is a point in time."""
+    """Convert a literal: Spark reads nanoseconds as whole numbers, and INT96 as timestamps with zone."""
     if isinstance(node, Leaf) and node.type.family == "timestamp" and node.type.unit == "ns":
         return Literal("int", literal.value) if literal.kind == node.type.kind else literal
     if node == INT96 and literal.kind == "timestamp":
@@ -182,14 +182,14 @@ def _counted(literal: Literal, node: Node) -> Literal:
 
 
 def _listed(spark: SparkSession, recipe: Recipe, parent: Read) -> tuple[DataFrame, Column]:
-    """Rows by file and number."""
+    """Select listed rows, by file and row number."""
     from pyspark.sql import functions as F
 
     numbers = {file.below: number for number, file in enumerate(parent.shape.files)}
     rows = []
     for listed in recipe.rows or ():
         if listed.path not in numbers:
-            raise TableError(f"the recipe lists rows of {listed.path!r}, which is no file of the parent")
+            raise TableError(f"the recipe lists rows of {listed.path!r}, which is not a file of the parent")
         rows.append((numbers[listed.path], bytearray(listed.bitmap)))
     bitmaps = spark.createDataFrame(rows, "file int, bitmap binary")
     chosen = bitmaps.mapInArrow(ship(spark, expand_bitmaps), "r2d2_chosen_file int, r2d2_chosen_row bigint")

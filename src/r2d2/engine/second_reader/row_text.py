@@ -1,4 +1,4 @@
-"""Rows as texts, counted by the side that they come from."""
+"""Rows as texts, with a count for the side that they come from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def row_texts(read: Read) -> DataFrame:
 
 
 def made_texts(made: Made) -> DataFrame:
-    """The texts of the rows that a recipe keeps, NULL for all others: so every row that was read is counted."""
+    """The texts of the rows that a recipe keeps, NULL for all others, so that every row read is counted."""
     from pyspark.sql import functions as F
 
     with spark_errors():
@@ -29,14 +29,14 @@ def made_texts(made: Made) -> DataFrame:
 
 
 def output_columns(made: Made) -> list[tuple[Column, Node]]:
-    """What a recipe makes, partition columns last."""
+    """The output columns of a recipe, partition columns last."""
     from r2d2.engine.second_reader.types import Leaf
 
     return [*made.columns, *((column, Leaf("string")) for column in made.partitions)]
 
 
 def counts(texts: DataFrame, *, made: bool) -> DataFrame:
-    """Each text counted once, as one of what is made or of what is there."""
+    """Each text with a count of one, on the side `made` or `there`."""
     from pyspark.sql import functions as F
 
     one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")
@@ -44,5 +44,5 @@ def counts(texts: DataFrame, *, made: bool) -> DataFrame:
 
 
 def both_counts(made: DataFrame, there: DataFrame) -> DataFrame:
-    """What is made and what is there, to be tallied together."""
+    """The texts of both sides with their counts, in one frame."""
     return counts(made, made=True).unionAll(counts(there, made=False))

@@ -1,8 +1,7 @@
-"""What a table on disk is, by its footers: columns with their exact types, rows, and what its folders' names say.
+"""Shape of a table on disk, from its footers and folder names: columns with exact types, rows, partitions.
 
-Everything that safe deletion reads starts here, apart from the scan's own readers. The footers of a table in a plan
-were read before by processes that may die (HAZARDS 25); should one kill this process all the same, that is one more
-kill, and the next command recovers.
+All reading for safe deletion starts here, independent of the scan's readers. The footers of a table in a plan were
+read before in processes that may die (HAZARDS 25); should one still kill this process, the next command recovers.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from r2d2.errors import TableError
 from r2d2.model.recipe import Order
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-Raw = tuple[tuple[str, str | None], ...]  # partition columns and what the folders' names say, as written there
+Raw = tuple[tuple[str, str | None], ...]  # partition columns and their values, as spelled in the folders' names
 
 _SPARK_VERSION = b"org.apache.spark.version"
-# Notes in a footer that other files of a table may word otherwise: the first file's stands for all.
+# Notes in a footer that may differ between the files of a table: the first file's is used.
 _FIRST_STANDS = (b"pandas", b"org.apache.spark.sql.parquet.row.metadata", _SPARK_VERSION)
-# Notes that would not be true of a file written anew: Spark reads days of the old calendar as those of today's.
+# Notes that would be wrong in a rewritten file: Spark reads days of the old calendar as those of today's.
 _NOT_OF_A_NEW_FILE = (
     b"ARROW:schema",
     b"org.apache.spark.legacyDateTime",
@@ -42,7 +41,7 @@ _NOT_OF_A_NEW_FILE = (
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """One file: where it is, how many rows its footer states, and the partition it lies in."""
+    """One file: its path, the number of rows in its footer, and its partition."""
 
     path: str  # absolute
     below: str  # below the table
@@ -53,7 +52,7 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a file was written, as far as it takes to write another like it."""
+    """Writer options of a file, needed to write another like it."""
 
     compression: str = "SNAPPY"
     stores_schema: bool = True  # Arrow's own note of the schema
@@ -63,16 +62,16 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A whole table."""
+    """Shape of a whole table."""
 
-    schema: pa.Schema  # the columns in the files: those of the first, then what others add; and the footers' notes
-    nodes: tuple[tuple[str, Node], ...]  # the same columns, by what their values are
-    stored: tuple[tuple[str, tuple[Stored, ...]], ...]  # the same columns in any order, by how the files keep them
+    schema: pa.Schema  # the columns in the files, those of the first file first; and the footers' notes
+    nodes: tuple[tuple[str, Node], ...]  # the same columns, with the types of their values
+    stored: tuple[tuple[str, tuple[Stored, ...]], ...]  # the same columns in any order, with their types in the files
     partitions: tuple[str, ...]
     files: tuple[TableFile, ...]
     writing: Writing
-    disputes: tuple[str, ...] = ()  # what its files say differently, and no one file could say for all
-    orders: frozenset[Order | None] = frozenset()  # that its row groups declare; see declared_orders
+    disputes: tuple[str, ...] = ()  # differences between its files that a rebuilt table could not reproduce
+    orders: frozenset[Order | None] = frozenset()  # declared by its row groups; see declared_orders
 
     @property
     def rows(self) -> int:
@@ -86,7 +85,7 @@ class Shape:
 
     @property
     def has_int96(self) -> bool:
-        """Whether a column is kept in the old form of timestamps."""
+        """Whether a column is of the old timestamp type INT96."""
         return any(leaf == INT96 for _, node in self.nodes for leaf in leaves_of(node))
 
     @property
@@ -94,7 +93,7 @@ class Shape:
         """The schema as text: names, order, exact types, NULL or not, partition columns."""
         columns = [[name, str(node), self.schema.field(name).nullable] for name, node in self.nodes]
         special = [[name, [leaf.special for leaf in stored]] for name, stored in sorted(self.stored)]
-        unsaid = [[name, kinds] for name, kinds in special if any(kinds)]  # few tables: the others' digests must stay
+        unsaid = [[name, kinds] for name, kinds in special if any(kinds)]  # in few tables; others keep their digest
         return json.dumps([columns, list(self.partitions), *([unsaid] if unsaid else [])], ensure_ascii=True)
 
     @property
@@ -104,7 +103,7 @@ class Shape:
 
 
 def shape_of(path: str, files: Sequence[str]) -> Shape:
-    """The shape of a table at *path* that consists of *files* below it; TableError if they make no one table."""
+    """The shape of a table at *path* that consists of *files* below it; TableError if they do not fit together."""
     read = [_read_file(path, below) for below in files]
     if not read:
         raise TableError(f"{os.path.basename(path)} has no files with rows")
@@ -118,7 +117,7 @@ def shape_of(path: str, files: Sequence[str]) -> Shape:
         merged = _merged(merged, shape)
     twice = [name for name in partitions if name in merged.schema.names]
     if twice:
-        raise TableError(f"column {twice[0]} stands in its files and in the names of its folders")
+        raise TableError(f"column {twice[0]} is both in its files and in the names of its folders")
     return replace(merged, partitions=partitions, files=tuple(file for _, file in read))
 
 
@@ -132,7 +131,7 @@ def shape_of_file(source: str | IO[bytes]) -> Shape:
 
 
 def raw_partition(folder: str) -> Raw:
-    """What the names of the folders above a file say.
+    """Partition columns and values from the names of the folders above a file.
 
     >>> raw_partition("year=2024/city=S%C3%A3o")
     (('year', '2024'), ('city', 'São'))
@@ -143,7 +142,7 @@ def raw_partition(folder: str) -> Raw:
 def _split(name: str) -> tuple[str, str | None]:
     column, equals, value = name.partition("=")
     if not column or not equals:
-        raise TableError(f"the folder {name!r} is no partition")
+        raise TableError(f"the folder {name!r} is not a partition")
     return _decoded(column), None if value == HIVE_NULL else _decoded(value)
 
 
@@ -177,9 +176,9 @@ def _shape(file: pq.ParquetFile) -> Shape:
 
 
 def _notes(file: pq.ParquetFile) -> dict[bytes, bytes]:
-    """What a footer says besides the schema: GeoParquet's columns, pandas' index, whatever its writer put there."""
+    """The key-value notes of a footer, such as GeoParquet's columns or pandas' index."""
     notes = {key: note for key, note in (file.metadata.metadata or {}).items() if key not in _NOT_OF_A_NEW_FILE}
-    if notes.get(_SPARK_VERSION, b"").startswith((b"1.", b"2.")):  # it stands for the old calendar, too
+    if notes.get(_SPARK_VERSION, b"").startswith((b"1.", b"2.")):  # it implies the old calendar
         del notes[_SPARK_VERSION]
     return notes
 
@@ -202,7 +201,7 @@ def _writing(file: pq.ParquetFile) -> Writing:
 
 
 def _merged(one: Shape, other: Shape) -> Shape:
-    """A column that some files lack is NULL there (HAZARDS 9); two types of one column are not guessed about."""
+    """Merge two shapes: a column that a file lacks is NULL there (HAZARDS 9); two types of one column are refused."""
     mine, theirs = dict(one.nodes), dict(other.nodes)
     for name in mine.keys() & theirs.keys():
         refuse_two_types(name, mine[name], theirs[name])
@@ -218,7 +217,7 @@ def _merged(one: Shape, other: Shape) -> Shape:
 
 
 def _disputes(one: Shape, other: Shape) -> Iterator[str]:
-    """Differences that no reader of rows minds, but that cannot come back: what is rebuilt is written in one way."""
+    """Differences that do not affect rows, but cannot be restored: a rebuilt table is written in one way."""
     mine, theirs = dict(one.stored), dict(other.stored)
     for name in (name for name, _ in other.stored if name in mine):
         for here, there in zip(mine[name], theirs[name], strict=True):
@@ -231,7 +230,7 @@ def _disputes(one: Shape, other: Shape) -> Iterator[str]:
 
 
 def refuse_two_types(name: str, one: Node, other: Node) -> None:
-    """Files of one table that write a column in different types cannot come back as they were (HAZARDS 9)."""
+    """Refuse a column with different types in the files of one table: it cannot be restored exactly (HAZARDS 9)."""
     if one != other:
         raise TableError(f"column {name} is {one} in one of its files and {other} in another")
 

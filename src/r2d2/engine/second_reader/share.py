@@ -1,8 +1,7 @@
-"""Small tables share jobs, large ones have their own. Where a shared job fails, only the table to blame fails.
+"""Let small tables share jobs; large ones get their own. If a shared job fails, only the faulty table fails.
 
-A bundle that fails is halved until the table that fails is alone. It is then asked the plain way, which has the last
-word: no table is ever refused because of its neighbours. What no table is to blame for, such as a lost cluster, is
-raised at once.
+A failing bundle is halved until the faulty table is alone. It is then processed by itself, and that result counts: no
+table is ever refused because of its neighbours. An error of no table, such as a lost cluster, is raised at once.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ Answer = TypeVar("Answer")
 
 TABLES_PER_JOB = 500
 BYTES_PER_JOB = 256 << 20
-BYTES_ALONE = 32 << 20  # from here on a job of its own costs little in comparison
+BYTES_ALONE = 32 << 20  # from this size on a job of its own costs comparatively little
 
 
 class Shapes:
-    """The shapes of tables, of which one is often asked for many times."""
+    """Cache of the shapes of tables."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, tuple[str, ...]], Shape] = {}
@@ -48,7 +47,7 @@ def share(
     alone: Callable[[Asked], Answer],
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[Answer | R2D2Error]:
-    """The answer for each that is asked. *pair* says what is read for it; None if it is not to be shared."""
+    """The answer for each question. *pair* returns the tables to read for it; None if it must not share a job."""
     answers: dict[int, Answer | R2D2Error] = {}
     shared: dict[int, Answer]
     small: list[tuple[int, Pair]] = []
@@ -72,7 +71,7 @@ def share(
 
 
 def bundles(small: Sequence[tuple[int, Pair]]) -> Iterator[list[tuple[int, Pair]]]:
-    """So many at a time that a job has much to do, and fits."""
+    """Bundles of limited tables and bytes, each for one job."""
     bundle: list[tuple[int, Pair]] = []
     size = 0
     for number, pair in small:
@@ -88,7 +87,7 @@ def bundles(small: Sequence[tuple[int, Pair]]) -> Iterator[list[tuple[int, Pair]
 def _halved(
     bundle: Sequence[tuple[int, Pair]], together: Callable[[Sequence[Pair]], list[Answer]]
 ) -> dict[int, Answer]:
-    """The answers of a bundle, without those that have to be asked alone."""
+    """The answers of a bundle, without those that must be processed alone."""
     if len(bundle) < 2:
         return {}
     try:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def sort_keys(given: Instructions, made: Callable[[int], Column]) -> list[Column]:
-    """The keys of the order of what is rebuilt; *made* gives a column by its number in the form.
+    """The sort keys of a rebuilt table; *made* returns a column by its number in the form.
 
-    An order never stops a rebuild. Partition columns are left out, since all rows of a folder have the same, and so are
-    columns that Spark does not sort.
+    An order never stops a rebuild. Partition columns are left out, since they are constant within a folder, and so are
+    columns that Spark cannot sort.
     """
     keys = []
     for key in given.recipe.order or ():
@@ -32,7 +32,7 @@ def sort_keys(given: Instructions, made: Callable[[int], Column]) -> list[Column
 
 
 def _path(token: Token, fields: Sequence[tuple[str, Node]], fold_case: bool) -> Token:
-    """The names on the way to a column, as they are spelled here; () if there is no such column of plain values."""
+    """The path of a column, as spelled here; () without such a column, or if it is nested."""
     for name, node in fields:
         if name == token[0] or (fold_case and name.casefold() == token[0].casefold()):
             if len(token) == 1:

@@ -1,4 +1,4 @@
-"""How a file keeps the values of a column, where Arrow's type does not say it all: intervals, times in UTC, UUIDs."""
+"""Parquet types of columns where Arrow's type does not tell all: intervals, times in UTC, UUIDs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow.parquet as pq
 
 _SAID_BY_NODES = ("", "String", "Decimal", "Date", "Timestamp", "Int", "Float16", "Null")
-_HOW_IT_IS_SAID = ("is_from_converted_type", "force_set_converted_type")  # the same type, in old words or new
+_HOW_IT_IS_SAID = ("is_from_converted_type", "force_set_converted_type")  # flags of the notation; the type is the same
 _VARIANT = re.compile(r"^ +\w+ group field_id=-?\d+ (.*) \(Variant\(\d+\)\) \{$", re.MULTILINE)
 
 
@@ -23,7 +23,7 @@ class Stored:
 
     @property
     def special(self) -> str:
-        """The logical type, where the Node of the column does not tell it."""
+        """The logical type, if the Node of the column does not tell it; else ''."""
         kind, _, how = self.logical.partition(" ")
         is_known = kind in _SAID_BY_NODES or (kind == "Time" and "isAdjustedToUTC=false" in how)
         return "" if is_known else self.logical
@@ -33,7 +33,7 @@ class Stored:
 
 
 def stored_types(schema: pq.ParquetSchema) -> list[Stored]:
-    """How a file keeps each of its columns, those inside others counted one by one."""
+    """The Parquet type of each leaf column of a file."""
     leaves = [schema.column(number) for number in range(len(schema))]
     variants = _variants(schema, leaves)
     return [Stored(leaf.physical_type, "Variant") if leaf.path in variants else _stored(leaf) for leaf in leaves]
@@ -43,16 +43,16 @@ def _stored(leaf: pq.ColumnSchema) -> Stored:
     told = json.loads(leaf.logical_type.to_json())
     kind = told.pop("Type")
     if kind == "Decimal":
-        return Stored("", f"Decimal {told['precision']},{told['scale']}")  # kept as numbers or bytes, it is one type
+        return Stored("", f"Decimal {told['precision']},{told['scale']}")  # one type, stored as integers or bytes
     physical = f"{leaf.physical_type}({leaf.length})" if leaf.length > 0 else leaf.physical_type
     if kind == "None" or (kind == "Int" and told["isSigned"] and told["bitWidth"] >= 32):
-        return Stored(physical, "")  # a plain number, whether or not the footer says so
+        return Stored(physical, "")  # a plain number, with or without a logical type
     how = ",".join(f"{key}={json.dumps(value)}" for key, value in told.items() if key not in _HOW_IT_IS_SAID)
     return Stored(physical, f"{kind} {how}".strip())
 
 
 def _variants(schema: pq.ParquetSchema, leaves: Sequence[pq.ColumnSchema]) -> set[str]:
-    """The columns that make a struct a VARIANT. Only the schema's text shows what a column with others inside is."""
+    """The paths of the metadata columns of VARIANT structs. Only the schema's text shows the type of a group."""
     paths = [leaf.path for leaf in leaves if leaf.path.endswith(".metadata")]
     names = _VARIANT.findall(str(schema)) if paths else []
     return {path for path in paths for name in names if path.endswith(f"{name}.metadata")}

@@ -1,8 +1,8 @@
-"""Counting rows by their values: the one Spark job behind measuring and comparing tables.
+"""Count rows by their values: the one Spark job behind measuring and comparing tables.
 
-Two tables are the same if each row's text has the same count in both. The grouping is by the whole text, not by a
-hash of it. The digest is a sum over SHA-256 of each distinct row with its count: it depends on no order, and on none
-of the hashes that a scan uses.
+Two tables are equal if each row's text has the same count in both. Rows are grouped by the whole text, not by a hash
+of it. The digest is a sum over SHA-256 of each distinct row with its count: it is independent of the order and of the
+hashes that a scan uses.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 BYTES_PER_TASK = 8 << 20  # of Parquet
 _LANES = 4
 _DIGITS = 15  # hexadecimal digits of SHA-256 in each lane
-_HALF = 30  # bits: halves of lanes are summed, since sums of whole ones are too long for fast arithmetic
+_HALF = 30  # bits: halves of lanes are summed, since sums of whole lanes exceed 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Rows to be counted: some are `there`, some are `made`. A row whose text is NULL was only read."""
+    """Rows to count: some are `there`, some are `made`. A row whose text is NULL only counts as read."""
 
     frame: DataFrame  # text binary, made bigint, there bigint
     size_bytes: int
-    distinct: bool = False  # what is made counts once
+    distinct: bool = False  # copies of a made row count once
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the counting said."""
+    """Counts of a pair of tables."""
 
     read_made: int  # rows read on the side that makes
     read_there: int
@@ -47,13 +47,13 @@ class Tally:
     lanes: tuple[int, ...]
 
     def digest(self, signature: str) -> str:
-        """Of rows and schema."""
+        """Digest of rows and schema."""
         text = f"{signature}\n{self.read_there}\n{self.distinct_there}\n{self.lanes}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     @staticmethod
     def nothing() -> Tally:
-        """No row on either side."""
+        """The tally of two empty tables."""
         return Tally(0, 0, 0, 0, 0, (0,) * _LANES)
 
 
@@ -90,7 +90,7 @@ def tally_by_pair(spark: SparkSession, rows: DataFrame, size_bytes: int) -> dict
 
 
 def _spread(rows: DataFrame, tasks: int) -> DataFrame:
-    """Small work in one task, without a shuffle; large work by text, so that equal rows meet."""
+    """Put small work into one task, without a shuffle; distribute large work by text, so that equal rows meet."""
     return rows.coalesce(1) if tasks == 1 else rows.repartition(tasks, "pair", "text")
 
 

@@ -1,7 +1,7 @@
-"""What the values of a column are, exactly: as they stand in Parquet, in Spark, and in Arrow when they are written.
+"""Exact types of columns: in Parquet, in Spark, and in Arrow when they are written.
 
-A Node is equal to another exactly if values can be compared one by one. Integers of other widths, other units of
-time, NULL-only columns: all are different types here. Whoever rebuilds a table gives each column its own type back.
+Two Nodes are equal exactly if their values can be compared one by one. Integers of other widths, other units of time
+and NULL-only columns are different types here. A rebuilt table gets each column back in its own type.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Struct:
 
 
 Node = Leaf | ListOf | MapOf | Struct
-INT96 = Leaf("int96")  # a point in time, kept in the old form
+INT96 = Leaf("int96")  # a timestamp in the old format
 
 _SPARK = {
     "bool": "boolean", "int8": "byte", "int16": "short", "int32": "integer", "int64": "long",
@@ -89,7 +89,7 @@ class FileColumn(Protocol):
 
 
 def node_of(kind: pa.DataType, leaves: Iterator[FileColumn]) -> Node:
-    """What a column of an Arrow type holds; *leaves* are the file's own columns, of which it takes its share."""
+    """The Node of an Arrow type; consumes its leaf columns from *leaves*, those of the file."""
     kind = _storage(kind)
     if is_.is_struct(kind):
         return Struct(tuple((field.name, node_of(field.type, leaves)) for field in kind))
@@ -103,7 +103,7 @@ def node_of(kind: pa.DataType, leaves: Iterator[FileColumn]) -> Node:
 
 
 def leaves_of(node: Node) -> Iterator[Leaf]:
-    """Every value type in it."""
+    """Every leaf type of a node."""
     match node:
         case Leaf():
             yield node
@@ -118,7 +118,7 @@ def leaves_of(node: Node) -> Iterator[Leaf]:
 
 
 def spark_type(node: Node) -> DataType:
-    """The type by which Spark's Parquet reader gives every value of the column as it is."""
+    """The type in which Spark's Parquet reader returns every value of the column unchanged."""
     from pyspark.sql import types as T
 
     match node:
@@ -176,7 +176,7 @@ def arrow_from_spark(node: Node) -> pa.DataType:
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, without extension, dictionary or run-length clothing."""
+    """The type of the values, without extension, dictionary or run-length encoding."""
     while True:
         if isinstance(kind, pa.BaseExtensionType):
             kind = kind.storage_type

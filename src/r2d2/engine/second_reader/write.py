@@ -1,4 +1,4 @@
-"""Parquet files with exactly the schema that a deleted table had, written by tasks from what Spark hands them."""
+"""Write Parquet files with exactly the schema of a deleted table, in tasks, from Spark's rows."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ ROW_GROUP_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a table is to be written: as data, so that it can stand in a plan."""
+    """Form of a table's files, as data that a plan can hold."""
 
     schema: pa.Schema  # with the notes that its footers have
     int96: bool
     partitions: tuple[tuple[str, str], ...]  # with their types
-    folders: tuple[str, ...]  # of the partitions, as their names are spelled; ('',) if there are none
+    folders: tuple[str, ...]  # of the partitions, as their names are spelled; ('',) without partitions
     writing: Writing
-    order: Order = ()  # that its footers declare
+    order: Order = ()  # declared by its footers
 
     @property
     def nodes(self) -> tuple[tuple[str, Node], ...]:
-        """The columns in the files, by what they hold."""
+        """The columns in the files, with their types."""
         return tuple((field.name, _node(field.type, self.int96)) for field in self.schema)
 
 
 def form_of(shape: Shape, partition_types: Mapping[str, str], folders: Iterable[str]) -> Form:
-    """The form of a table that is there."""
+    """The form of a table on disk."""
     types = tuple((name, partition_types.get(name, "string")) for name in shape.partitions)
     return Form(shape.schema, shape.has_int96, types, tuple(folders), shape.writing)
 
@@ -81,19 +81,19 @@ def form_from_json(data: FormJson) -> Form:
     """The form that `form_to_json` wrote; TableError for anything else."""
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(data["schema"], validate=True)))
-        times_in_utc = bool(data.get("times_in_utc"))  # older plans do not say
+        times_in_utc = bool(data.get("times_in_utc"))  # missing in older plans
         writing = Writing(data["compression"], data["stores_schema"], data["decimals_as_integers"], times_in_utc)
         partitions = tuple((str(name), str(kind)) for name, kind in data["partitions"])
         order = order_from_json(data.get("order", []))
         form = Form(schema, bool(data["int96"]), partitions, tuple(map(str, data["folders"])), writing, order)
-        sorting_columns(order, form.nodes if order else ())  # a column that is not there is found now, not at a restore
+        sorting_columns(order, form.nodes if order else ())  # finds a missing column now rather than at a restore
         return form
     except (KeyError, TypeError, ValueError, pa.ArrowException, OSError) as error:
-        raise TableError(f"the recipe does not say how the table was written ({error})") from error
+        raise TableError(f"the recipe's description of the files is malformed ({error})") from error
 
 
 def refuse_inexact_form(form: Form, shape: Shape) -> None:
-    """Write a table of this form without rows, and see that its footer says what the child's say."""
+    """Refuse a form that cannot be restored: write it without rows, and compare its footer with the child's."""
     if shape.disputes:
         raise TableError(f"it is not exactly restorable: {shape.disputes[0]}")
     try:
@@ -113,7 +113,7 @@ def refuse_inexact_form(form: Form, shape: Shape) -> None:
 
 
 def _refuse_other_footer(written: Shape, shape: Shape) -> None:
-    """Types and notes of which Arrow's schema knows nothing, and which other readers go by."""
+    """Refuse differences in types and notes that Arrow's schema does not show and other readers use."""
     came_back = dict(written.stored)
     for name, stored in shape.stored:
         for there, here in zip(stored, came_back[name], strict=True):
@@ -123,11 +123,11 @@ def _refuse_other_footer(written: Shape, shape: Shape) -> None:
                 )
     if (notes := shape.schema.metadata or {}) != (written.schema.metadata or {}):
         names = ", ".join(key.decode(errors="replace") for key in notes)
-        raise TableError(f"it is not exactly restorable: what its footers note ({names}) would come back otherwise")
+        raise TableError(f"it is not exactly restorable: its footers' notes ({names}) would come back changed")
 
 
 def as_written(batch: pa.RecordBatch, form: Form) -> pa.Table:
-    """What Spark handed over, in the types of the table; an error where a value would change."""
+    """Spark's rows in the types of the table; an error if a value would change."""
     columns = [_cast(column, field.type) for column, field in zip(batch.columns, form.schema, strict=True)]
     return pa.Table.from_arrays(columns, schema=form.schema)
 
@@ -156,8 +156,8 @@ def writing_task(
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Task: write the rows of many tables, each as one file in its own folder; yields table and path of each.
 
-    Rows come as the table's number, that of the column which holds them, and these columns, g0, g1 …; those of a
-    table come together.
+    Rows come as the table's number, the number of the column that holds them, and these columns, g0, g1 …; rows of a
+    table are adjacent.
     """
     stored = [json.dumps(form) for form in forms]
 
@@ -190,18 +190,18 @@ def _write_tables(
 
 
 def _unpacked(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns inside the one that holds these rows."""
+    """The fields of the struct column that holds these rows."""
     held = rows.column(f"g{rows.column('part')[0].as_py()}")
     return pa.record_batch(held.flatten(), names=[field.name for field in held.type])
 
 
 def write_empty(into: str, form: Form) -> str:
-    """A file without rows, in the first folder: what is left of a table that has none."""
+    """Write a file without rows into the first folder, for an empty table."""
     return _File(into, form, 0, 0).close()
 
 
 def folder_numbers(form: Form) -> dict[Raw, int]:
-    """By what a folder's name says the folder's number; TableError where two say the same."""
+    """The number of each partition's folder; TableError if two folders have the same partition."""
     numbers = {raw_partition(folder): number for number, folder in enumerate(form.folders)}
     if len(numbers) < len(form.folders):
         raise TableError("two of its folders stand for the same partition")
@@ -222,14 +222,14 @@ class _File:
         self._pending: list[pa.Table] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take in some rows."""
+        """Add some rows."""
         self._pending.append(as_written(batch, self._form))
         rows, size = (sum(values) for values in zip(*((t.num_rows, t.nbytes) for t in self._pending), strict=True))
         if rows >= ROW_GROUP_ROWS or size >= ROW_GROUP_BYTES:
             self._flush()
 
     def close(self) -> str:
-        """Finish the file; its path below the table."""
+        """Finish the file; return its path below the table."""
         self._flush()
         self._writer.close()
         return self._path
@@ -261,7 +261,7 @@ def _writer(where: str | IO[bytes], form: Form) -> pq.ParquetWriter:
 
 
 def _runs(batch: pa.RecordBatch, *, first: bool = False) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Neighbouring rows of one folder together, without the column that says which: the last, or the *first*."""
+    """Runs of rows of one folder, without the column of its number, which is the last, or the *first*."""
     places = list(range(batch.num_columns))
     which = places.pop(0 if first else -1)
     folders, data = batch.column(which).to_pylist(), batch.select(places)
@@ -273,7 +273,7 @@ def _runs(batch: pa.RecordBatch, *, first: bool = False) -> Iterator[tuple[int, 
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """An array in another type that holds the same values; Arrow says so if it cannot."""
+    """An array in another type with the same values; Arrow raises an error if a value would change."""
     if column.type == kind:
         return column
     if isinstance(kind, pa.ExtensionType):
@@ -289,7 +289,7 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
     if is_.is_timestamp(kind) and is_.is_timestamp(column.type):
         moments = column.cast(pa.int64()).cast(pa.timestamp("us")).cast(pa.timestamp(kind.unit))
-        return moments.cast(pa.int64()).cast(kind)  # the zone is a note: no value moves
+        return moments.cast(pa.int64()).cast(kind)  # the zone is only a note: no value changes
     return column.cast(kind)
 
 
@@ -298,7 +298,7 @@ def _fields(column: pa.StructArray) -> list[pa.Array]:
 
 
 class _AnyColumn:
-    """Stands for a file's column where only Arrow's type is known."""
+    """Placeholder for a file's column when only Arrow's type is known."""
 
     def __init__(self, physical_type: str) -> None:
         self.physical_type = physical_type

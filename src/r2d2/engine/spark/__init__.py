@@ -1,1 +1,1 @@
-"""The Spark session and what it needs."""
+"""The Spark session and its environment: Java, clusters, shipped code, error texts."""

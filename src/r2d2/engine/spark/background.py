@@ -1,8 +1,8 @@
-"""Calls to Spark in threads of their own, so that Ctrl-C ends the waiting for them and nothing else.
+"""Call Spark in background threads, so that Ctrl-C only ends the waiting for them.
 
-Py4J does not bear to be interrupted: the message breaks off, tracebacks are printed, and Spark's own handler then
-calls the JVM in the middle of that call. Off the main thread Spark installs no handler, and Python lets the
-interrupt reach the main thread only.
+Py4J does not tolerate interrupts: the message breaks off, tracebacks are printed, and Spark's own handler then calls
+the JVM in the middle of that call. Off the main thread Spark installs no handler, and Python delivers the interrupt
+to the main thread only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def begin(call: Callable[[], T]) -> Future[T]:
-    """Start a call in a thread of its own, which does not keep the program from ending."""
+    """Start a call in a daemon thread."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -30,5 +30,5 @@ def begin(call: Callable[[], T]) -> Future[T]:
 
 
 def apart(call: Callable[[], T]) -> T:
-    """Make a call in a thread of its own and wait for what it returns."""
+    """Run a call in a background thread and wait for its result."""
     return begin(call).result()

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-_ROOM_BYTES = 2 << 30  # an archive takes about 150 MB; a disk that is nearly full is left alone
+_ROOM_BYTES = 2 << 30  # an archive takes about 150 MB; none is written to a nearly full disk
 _USE = "-XX:SharedArchiveFile="
 _MAGIC = tuple(number.to_bytes(4, sys.byteorder) for number in (0xF00BABA2, 0xF00BABA8))
 
@@ -42,7 +42,7 @@ def _options(archive: Path) -> list[str]:
 
 
 def discard_archive(options: list[str]) -> bool:
-    """Remove the archive that these options use; False if they use none."""
+    """Remove the archive that these options use; return whether they use one."""
     used = [Path(option.removeprefix(_USE)) for option in options if option.startswith(_USE)]
     for archive in used:
         archive.unlink(missing_ok=True)

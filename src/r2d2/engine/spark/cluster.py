@@ -1,4 +1,4 @@
-"""What a session says of the cluster behind it: whether its workers are this machine's, and how many tasks fit."""
+"""Facts about the cluster behind a session: whether its workers run on this machine, and how many tasks fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_connect(spark: SparkSession) -> bool:
 
 @contextmanager
 def columns_for(spark: SparkSession) -> Iterator[None]:
-    """Within, PySpark's functions make Columns for this session: a variable of the environment tells which kind."""
+    """Make PySpark's functions build Columns for this session inside the block, by an environment variable."""
     name = "SPARK_CONNECT_MODE_ENABLED"
     before = os.environ.pop(name, None)
     if is_connect(spark):
@@ -37,13 +37,13 @@ def columns_for(spark: SparkSession) -> Iterator[None]:
 
 
 def works_here(spark: SparkSession) -> bool:
-    """Whether the workers run on this machine, with this process's Python and what is installed in it."""
+    """Whether the workers run on this machine, with this process's Python and its packages."""
     master = _stated(spark, "spark.master")
     return not is_connect(spark) and (master == "local" or master.startswith("local["))
 
 
 def parallelism(spark: SparkSession) -> int:
-    """How many tasks the session can run at once, as far as it says; at a cluster's, a tiny job asks Spark."""
+    """Number of tasks that the session can run at once, as far as known; on a cluster a tiny job finds it out."""
     if works_here(spark):
         return _local_cores(_stated(spark, "spark.master"))
     return max(_slots_now(spark), _slots_promised(spark))
@@ -56,7 +56,7 @@ def _local_cores(master: str) -> int:
 
 
 def _slots_now(spark: SparkSession) -> int:
-    """The cores of the workers that Spark has: it cuts a range into so many parts, unless told otherwise."""
+    """The cores of the present workers: by default Spark cuts a range into that many parts."""
     return _parts_of(spark, spark.range(_ROWS))
 
 
@@ -69,7 +69,7 @@ def _parts_of(spark: SparkSession, numbers: DataFrame) -> int:
 
 
 def _slots_promised(spark: SparkSession) -> int:
-    """The cores that the settings ask for: workers come late, or only once there is work for them."""
+    """The cores that the settings request: workers may start late, or only when there is work."""
     executors = _number(spark, "spark.executor.instances", 0)
     if _stated(spark, "spark.dynamicAllocation.enabled") == "true":
         as_many_as_it_takes = _number(spark, "spark.sql.shuffle.partitions", 200)
@@ -85,7 +85,7 @@ def _number(spark: SparkSession, name: str, default: int) -> int:
 
 
 def _stated(spark: SparkSession, name: str) -> str:
-    """A setting of the session, or nothing where it has none or keeps it to itself."""
+    """A setting of the session; '' if it is missing or not readable."""
     from pyspark.errors import PySparkException
 
     try:

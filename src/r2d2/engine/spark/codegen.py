@@ -1,7 +1,7 @@
-"""Large work is compiled, small work is not: compiling a plan takes Spark longer than running it on a few rows.
+"""Enable Spark's code generation for large work only: for a few rows, compiling a plan takes longer than running it.
 
-A session that we started does not compile, since it mostly moves blocks that others have made. The second reader has
-Spark itself work on every row: ten times faster if it compiles.
+A session of our own has it off, since it mostly moves blocks that Python made. The second reader lets Spark itself
+process every row: ten times faster with generated code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OURS = "spark.r2d2.ours"  # set in sessions that we started
-WORTH_BYTES = 4 << 20  # of Parquet, from where on compiling pays
+WORTH_BYTES = 4 << 20  # of Parquet; from this size on compiling pays
 
 UNCOMPILED = {
     "spark.sql.codegen.wholeStage": "false",
@@ -30,7 +30,7 @@ _COMPILED = {
 
 @contextmanager
 def compiled_if_large(spark: SparkSession, size_bytes: int) -> Iterator[None]:
-    """Within, plans are compiled if that pays. Somebody else's session stays as it is."""
+    """Enable code generation inside the block if that pays. A borrowed session stays as it is."""
     if size_bytes < WORTH_BYTES or spark.conf.get(OURS, "") != "true":
         yield
         return

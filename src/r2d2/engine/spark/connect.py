@@ -1,4 +1,4 @@
-"""Whether a cluster or a Spark Connect server can be reached at all: asked first, and not for long."""
+"""Check quickly, before any work, whether a cluster or a Spark Connect server can be reached."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 REACH_SECONDS = 30.0
 _MASTER_SECONDS = 10.0
-_MOST_RETRIES = 8  # of Spark Connect's own: about two minutes without the server, then it counts as lost
+_MOST_RETRIES = 8  # of Spark Connect: about two minutes until a silent server counts as lost
 
 
 def check_master(master: str) -> None:
-    """UserError if nobody listens where *master* says, or if Spark would not know whom to ask."""
+    """Raise UserError if nobody listens at *master*, or if Spark would not know where YARN is."""
     if master.startswith("spark://") and not any(map(_listens, master[len("spark://") :].split(","))):
         raise UserError(
             f"no Spark master answers at {master}",
@@ -39,7 +39,7 @@ def _listens(address: str) -> bool:
         parts = urlsplit(f"//{address}")
         with socket.create_connection((parts.hostname or "", parts.port or 7077), timeout=_MASTER_SECONDS):
             return True
-    except (OSError, ValueError):  # the latter for a port that is no number
+    except (OSError, ValueError):  # ValueError for a port that is not a number
         return False
 
 
@@ -56,7 +56,7 @@ def reach(url: str, connect: Callable[[], Any]) -> SparkSession:
 
 
 def _answered(session: Any) -> SparkSession:
-    """The session, after one question to the server: the first is not repeated, later ones for a while."""
+    """The session, after one request to the server, sent without retries; later requests are retried for a while."""
     client = session.client
     if not hasattr(client, "set_retry_policies"):  # Spark 3.5
         _ = session.version
@@ -64,7 +64,7 @@ def _answered(session: Any) -> SparkSession:
     policies = client.get_retry_policies()
     client.set_retry_policies([])
     _ = session.version
-    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # the error that follows says it in words
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # the error that follows explains it
     for policy in policies:
         policy.max_retries = min(policy.max_retries or _MOST_RETRIES, _MOST_RETRIES)
     client.set_retry_policies(policies)
@@ -79,7 +79,7 @@ def _unreachable(url: str, because: str) -> UserError:
 
 
 def _gist(error: Exception) -> str:
-    """What a gRPC error is about, without its frame."""
+    """The message of a gRPC error, without its frame."""
     lines = [line.strip() for line in str(error).splitlines()]
     details = [line.partition("= ")[2].strip('"') for line in lines if line.startswith("details = ")]
     return (details or lines or [""])[0].rpartition("last error: ")[2].removeprefix("UNKNOWN: ")

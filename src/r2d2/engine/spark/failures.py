@@ -1,4 +1,4 @@
-"""What Spark's long error texts mean, in one sentence, where the user can do something about it."""
+"""Translate Spark's long error texts into one sentence with a hint, where the user can act."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from contextlib import contextmanager
 from r2d2.engine.spark.machine import address_space_limit
 from r2d2.errors import EngineEnded, R2D2Error, UserError
 
-WORKER_DIED = "Python worker exited unexpectedly"  # how Spark puts it
+WORKER_DIED = "Python worker exited unexpectedly"  # Spark's own words
 
 _Sentence = Callable[["re.Match[str]"], tuple[str, str]]
 _PACKAGES = "install numpy, polars, pyarrow and pandas for the Python that the workers run; docs/operations.md says how"
 
 
 def worker_died(error: BaseException) -> bool:
-    """Whether what a job read killed a worker; Spark's own text may stand behind a sentence of ours."""
+    """Whether a job killed a Python worker; Spark's own text may be the cause of a translated error."""
     return WORKER_DIED in str(error.__cause__ or error)
 
 
 def in_words(error: BaseException) -> UserError | None:
-    """The sentence for an error of Spark's, or None if it is not one that we know."""
+    """The translation of an error of Spark; None if it is unknown."""
     return words_for(f"{type(error).__name__}: {error}")
 
 
 def words_for(text: str) -> UserError | None:
-    """The sentence for a text of Spark's or Java's, or None if it is not one that we know."""
+    """The translation of a text of Spark or Java; None if it is unknown."""
     for pattern, sentence in _KNOWN:
         found = re.search(pattern, text)
         if found:
@@ -44,7 +44,7 @@ def java_is_gone(error: BaseException) -> bool:
 
 @contextmanager
 def java_in_words() -> Iterator[None]:
-    """Within, an error which says that the Java process has ended becomes a sentence that blames no table."""
+    """Translate an error that means the end of the Java process, so that no table is blamed for it."""
     try:
         yield
     except Exception as error:
@@ -54,7 +54,7 @@ def java_in_words() -> Iterator[None]:
 
 
 def memory_is_short(said: str) -> UserError | None:
-    """The sentence for a Java that says that it lacks memory; None if it says something else."""
+    """The error for Java's message that memory is short; None for any other message."""
     found = re.search(_NO_MEMORY, said)
     if found is None:
         return None
@@ -80,9 +80,7 @@ def _fixed(because: str, hint: str) -> _Sentence:
     return lambda found: (because, hint)
 
 
-_GONE = _fixed(
-    "the cluster has ended our application", "its master or the person in charge did; its logs say why. Then scan again"
-)
+_GONE = _fixed("the cluster has ended the application", "the master's logs say why; then scan again")
 _CUT_OFF = _fixed(
     "the connection to the Spark Connect server was lost", "is the server still running? Start it and scan again"
 )
@@ -101,8 +99,8 @@ _NO_MEMORY = (
     r"|unable to create native thread|Cannot allocate memory)"
 )
 _WORKERS_KILLED = _fixed(
-    "Python on a worker was killed while it read tables, and no file is to blame",
-    "most often it wanted more memory than there is: fewer cores for each worker, or more memory",
+    "Python on a worker was killed while it read tables, and no file causes it",
+    "most often memory ran out: use fewer cores for each worker, or give it more memory",
 )
 _KNOWN: tuple[tuple[str, _Sentence], ...] = (
     (
@@ -137,7 +135,7 @@ _KNOWN: tuple[tuple[str, _Sentence], ...] = (
     (
         r"No space left on device|Disk quota exceeded",
         lambda found: (
-            f"the disk is full on which Spark keeps temporary files, in {tempfile.gettempdir()}",
+            f"the disk for Spark's temporary files is full: {tempfile.gettempdir()}",
             "free some space there, or set TMPDIR to a folder on a larger disk",
         ),
     ),
@@ -165,8 +163,8 @@ _KNOWN: tuple[tuple[str, _Sentence], ...] = (
     (
         r"maxResultSize",
         _fixed(
-            "the results are larger than this session takes",
-            "start the session with a larger spark.driver.maxResultSize, or with 0, which is no limit",
+            "the results are larger than this session allows",
+            "start the session with a larger spark.driver.maxResultSize, or with 0 for no limit",
         ),
     ),
     (r"Context was shut ?down|on a stopped \w*Context|Master removed our application|unresponsive", _GONE),

@@ -1,9 +1,9 @@
-"""A Java that this Spark can run on: the machine's own, or the runtime that comes from PyPI.
+"""Find a Java that this Spark can run on: the machine's own, or the runtime from PyPI.
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`, a module that the PyPI runtime lacks and of which
-others warn at each start. We never need it (Spark's own vector code is not what does our work), so Java is started
-through a few lines of shell that leave this one argument out. They also keep what Java itself prints, such as why it
-cannot start, in a file: `engine.failures` makes one sentence of it.
+Spark starts Java with `--add-modules=jdk.incubator.vector`, a module that the PyPI runtime lacks and that makes other
+runtimes warn at each start. R2D2 never needs it (Spark's vector code does none of its work), so Java is started
+through a few lines of shell that leave this argument out. They also write Java's own output, such as the reason that
+it cannot start, to a file, which `engine.spark.failures` turns into one sentence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LAUNCHER = "org.apache.spark.launcher.Main"
 
 @contextmanager
 def suitable_java(said: Path | None = None) -> Iterator[Path]:
-    """A Java that fits, and that JAVA_HOME names for as long as it takes to start Spark; its output goes to *said*."""
+    """Set JAVA_HOME to a suitable Java inside the block, while Spark starts; its output goes to *said*."""
     before = os.environ.get("JAVA_HOME")
     java = find_java()
     home = as_home(java, said)
@@ -69,7 +69,7 @@ def _suitable_versions() -> tuple[int, int]:
 
 
 def _candidates() -> Iterator[Path]:
-    """Where a Java may be, the user's own choice first."""
+    """Places of a Java, the user's own choice first."""
     if os.environ.get("JAVA_HOME"):
         yield Path(os.environ["JAVA_HOME"]) / "bin" / "java"
     on_path = shutil.which("java")
@@ -83,7 +83,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _version(java: Path) -> tuple[int | None, str]:
-    """Major version of a Java, or None and what is wrong with it. UserError if it lacks memory: the next would, too."""
+    """Major version of a Java, or None and its fault. UserError if memory is short, as it would be for the next."""
     asked = [
         str(java),
         "-XX:ErrorFile=/dev/null",
@@ -92,7 +92,7 @@ def _version(java: Path) -> tuple[int | None, str]:
     try:
         answer = subprocess.run(asked, capture_output=True, text=True, errors="replace", timeout=60)
     except FileNotFoundError:
-        return None, "is not there"
+        return None, "does not exist"
     except (OSError, subprocess.SubprocessError) as error:
         return None, f"does not run ({getattr(error, 'strerror', None) or type(error).__name__})"
     said = answer.stderr + answer.stdout
@@ -106,9 +106,9 @@ def _version(java: Path) -> tuple[int | None, str]:
 
 
 def as_home(java: Path, said: Path | None = None) -> Path:
-    """A JAVA_HOME whose `bin/java` is *java* without the unwanted argument; what it prints goes to *said*.
+    """A JAVA_HOME whose `bin/java` runs *java* without the unwanted argument; its output goes to *said*.
 
-    The output of Spark's launcher is the exception: a script of Spark's reads it.
+    The output of Spark's launcher is the exception: Spark's own script reads it.
     """
     if sys.platform == "win32":
         return java.parent.parent

@@ -1,4 +1,4 @@
-"""One Spark job: waited for with patience, broken off when the user does, and its failure put into words."""
+"""Run one Spark job: wait with a time-out, stop on Ctrl-C, and translate its failure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE = "spark.r2d2.workerTimeout"  # a setting of sessions that we start on a cluster
-_BEAT_SECONDS = 30.0  # how often a long job makes us ask whether there are workers at all
+PATIENCE = "spark.r2d2.workerTimeout"  # a setting of sessions that R2D2 starts on a cluster
+_BEAT_SECONDS = 30.0  # interval at which the presence of workers is checked during a long job
 _INTERRUPT_SECONDS = 10.0
 
 
 def run_job(spark: SparkSession, call: Callable[[], T]) -> T:
-    """What *call*, which starts a job, returns. Ctrl-C ends the waiting, and at a Connect server the job.
+    """Result of *call*, which starts a job. Ctrl-C ends the waiting, and on a Connect server also the job.
 
-    An embedded Spark of ours is stopped then, and in a classic session of the caller's Spark itself cancels the job.
+    An embedded Spark of our own is stopped then; in the caller's classic session Spark itself cancels the job.
     """
     tag = f"r2d2-{uuid.uuid4()}"
     job = begin(lambda: _tagged(spark, tag, call))
@@ -33,7 +33,7 @@ def run_job(spark: SparkSession, call: Callable[[], T]) -> T:
         return _patiently(spark, job)
     except KeyboardInterrupt:
         if is_connect(spark):
-            wait([begin(lambda: spark.interruptTag(tag))], _INTERRUPT_SECONDS)  # what fails here is on its way out
+            wait([begin(lambda: spark.interruptTag(tag))], _INTERRUPT_SECONDS)  # the run ends: failures do not matter
         raise
     except Exception as error:
         told = in_words(error)
@@ -43,7 +43,7 @@ def run_job(spark: SparkSession, call: Callable[[], T]) -> T:
 
 
 def _tagged(spark: SparkSession, tag: str, call: Callable[[], T]) -> T:
-    """Call it under a tag by which it can be interrupted; tags belong to the thread that sets them."""
+    """Run a call under a tag by which it can be interrupted; tags belong to the thread that sets them."""
     if not is_connect(spark):
         return call()
     spark.addTag(tag)
@@ -54,7 +54,7 @@ def _tagged(spark: SparkSession, tag: str, call: Callable[[], T]) -> T:
 
 
 def _patiently(spark: SparkSession, job: Future[T]) -> T:
-    """The job's result. On a cluster of our own choice Spark waits for ever if all workers are lost; we do not."""
+    """The job's result. If all workers are lost, Spark waits for ever; after a time-out this raises UserError."""
     limit = 0.0 if is_connect(spark) else apart(lambda: float(spark.conf.get(PATIENCE, "0") or 0))
     while limit:
         wait([job], min(_BEAT_SECONDS, limit))

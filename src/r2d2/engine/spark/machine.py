@@ -16,7 +16,8 @@ def memory_bytes() -> int | None:
 
 
 def address_space_limit() -> int | None:
-    """Limit on this process's address space (`ulimit -v`) in bytes; None if there is none."""
+    """Limit on this process's address space (`ulimit -v`) in bytes; None if unlimited."""
+
     try:
         import resource
     except ImportError:  # Windows

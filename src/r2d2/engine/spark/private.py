@@ -1,8 +1,8 @@
-"""Starts the embedded Spark such that nobody else on the machine can reach it, and no file of the working folder runs.
+"""Start the embedded Spark so that other users of the machine cannot reach it, and no file of the working folder runs.
 
 Spark opens ports for its own messages and blocks, which without authentication answer any user of the machine
-(HAZARDS 42). Python workers would take modules from the working folder, and PySpark a whole Spark from the folder above
-it (HAZARDS 41).
+(HAZARDS 42). Python workers would import modules from the working folder, and PySpark would use a Spark in the folder
+above it (HAZARDS 41).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 SAFE_PATH = "PYTHONSAFEPATH"
 
-# Of a session on this machine only: Spark then makes up a secret, which never leaves the JVM. A cluster has its own.
+# For sessions on this machine only: Spark then generates a secret, which never leaves the JVM. Clusters have their own.
 AUTHENTICATED = {
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
@@ -24,7 +24,7 @@ AUTHENTICATED = {
 
 @contextmanager
 def started_apart() -> Iterator[None]:
-    """Within, a JVM starts from the installed Spark, and its Python processes ignore the working folder."""
+    """Make a JVM that starts inside the block use the installed Spark, and its Python ignore the working folder."""
     wanted = {SAFE_PATH: "1"}
     home = installed_spark()
     if home is not None and "SPARK_HOME" not in os.environ:
@@ -41,7 +41,7 @@ def started_apart() -> Iterator[None]:
 
 
 def installed_spark() -> Path | None:
-    """The Spark that comes with PySpark. PySpark itself would look in the folder above the working folder first."""
+    """The Spark that comes with PySpark. By itself PySpark would look in the folder above the working folder first."""
     import pyspark
 
     package = Path(pyspark.__file__).parent

@@ -1,6 +1,6 @@
-"""The Spark session: an embedded one with settings that fit the machine, a cluster's, or the caller's own.
+"""Open the Spark session: an embedded one with settings that fit the machine, a cluster's, or the caller's own.
 
-A session that we did not start is never stopped or reconfigured.
+A borrowed session is never stopped or reconfigured.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _QUIET_LOG = """\
-# What fails in a job is raised in Python; what else Spark calls an error is mostly what Ctrl-C broke off.
+# Failures of jobs are raised in Python; most other errors that Spark logs come from Ctrl-C.
 rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -51,16 +51,17 @@ logger.gateway.level = fatal
 _FAIR_POOL = '<allocations><pool name="default"><schedulingMode>FAIR</schedulingMode></pool></allocations>'
 _SOCKET_FOLDER_LENGTH = 60  # the system's limit for a socket's whole path is 104 to 108; PySpark's names take 42
 _START = "docs/operations.md says what Spark and a cluster need"
-_SAID = "java.log"  # in the scratch folder: what the Java process printed
+_SAID = "java.log"  # in the scratch folder: output of the Java process
 
 
 @contextmanager
 def open_session(
     settings: Settings, given: SparkSession | None = None, *, works: bool = False
 ) -> Iterator[SparkSession]:
-    """The session to work with; stopped at the end only if it was started here.
+    """Open a session; stop it at the end only if it was started here.
 
-    *works*: Spark itself is to work on rows, as the second reader has it, and not only to move what others have made.
+    *works*: Spark's own operators process rows, as in the second reader, so Java's C2 compiler is enabled. Otherwise
+    Spark only moves blocks that Python made.
     """
     if given is not None:
         yield given
@@ -79,14 +80,14 @@ def open_session(
 
 def _stop(session: SparkSession) -> None:
     try:
-        apart(session.stop)  # this thread's own line to the JVM may wait for what Ctrl-C broke off
+        apart(session.stop)  # this thread's connection to the JVM may wait for a call that Ctrl-C interrupted
     except Exception as error:
-        if not java_is_gone(error):  # there is nothing left to stop
+        if not java_is_gone(error):  # Java has ended already
             raise
 
 
 class LazySession:
-    """A session that is opened when it is first asked for, and closed at the end if it was started here."""
+    """A session that is opened on first use, and closed at the end if it was started here."""
 
     def __init__(self, settings: Settings, given: SparkSession | None = None, *, works: bool = False) -> None:
         self._works = works
@@ -94,10 +95,10 @@ class LazySession:
         self._settings = settings
         self._session = given
         self._starting: Future[SparkSession] | None = None
-        self.seconds = 0.0  # how long its start was waited for
+        self.seconds = 0.0  # time spent waiting for its start
 
     def begin(self) -> None:
-        """Start it meanwhile, if it is not there: it will be asked for."""
+        """Start the session in the background, if it is not open yet."""
         if not self.is_open:
             self._starting = begin(lambda: self._open.enter_context(open_session(self._settings, works=self._works)))
 
@@ -113,7 +114,7 @@ class LazySession:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was asked for, or given."""
+        """Whether the session was given, or its start has begun."""
         return self._session is not None or self._starting is not None
 
     def __enter__(self) -> LazySession:
@@ -121,7 +122,7 @@ class LazySession:
 
     def __exit__(self, *error: Any) -> None:
         if self._starting is not None:
-            wait([self._starting])  # a JVM that is left half-way would never end
+            wait([self._starting])  # a half-started JVM would never end
         self._open.__exit__(*error)
 
 
@@ -134,13 +135,13 @@ def _import_spark() -> type[SparkSession]:
 
 
 def _remote(settings: Settings) -> tuple[SparkSession, bool]:
-    """A session of our own at a Spark Connect server: `getOrCreate` might hand out somebody else's, for us to stop."""
+    """Open a new session at a Spark Connect server: `getOrCreate` might return one that is not ours to stop."""
     _import_spark()
     try:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
-    except ImportError as error:  # PySpark's own, for grpc and its kin
+    except ImportError as error:  # raised by PySpark if grpc or a related package is missing
         raise UserError(
-            "this PySpark lacks what a Spark Connect client needs", hint="pip install 'r2d2-lake[connect]'"
+            "packages that a Spark Connect client needs are missing", hint="pip install 'r2d2-lake[connect]'"
         ) from error
     return reach(settings.remote, lambda: ConnectSession.builder.remote(settings.remote).create()), True
 
@@ -150,7 +151,7 @@ def _embedded(settings: Settings, works: bool) -> tuple[SparkSession, bool]:
     running = _running(builder)
     if running is not None:  # a notebook, a caller's own
         return running, False
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit: its master and settings stand
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit: its master and settings apply
         return _started(builder.builder.getOrCreate, None), True
     check_master(settings.master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers take whatever python3 is on the PATH
@@ -181,7 +182,7 @@ def _start_embedded(
 
 
 def _started(start: Callable[[], SparkSession], said: Path | None) -> SparkSession:
-    """The session, once it runs. Ctrl-C waits for that as well: a JVM that is left half-way would never end."""
+    """The session, once it runs. Ctrl-C waits for that as well: a half-started JVM would never end."""
     starting = begin(start)
     try:
         return starting.result()
@@ -193,7 +194,7 @@ def _started(start: Callable[[], SparkSession], said: Path | None) -> SparkSessi
 
 
 def _did_not_start(error: Exception, said: str) -> UserError:
-    """The sentence for a Spark that did not start: what Java printed counts more than that it has ended."""
+    """The error for a Spark that did not start; Java's output is preferred to the mere fact that it has ended."""
     causes = re.findall(
         r"^(?:Caused by|Exception in thread \S+)?:? ?([\w.$]+(?:Exception|Error): .*)", f"{error}\n{said}", re.M
     )
@@ -204,7 +205,7 @@ def _did_not_start(error: Exception, said: str) -> UserError:
 
 
 def _hush() -> None:
-    """Keep PySpark's server for counters, and Py4J, from printing a traceback when the JVM at the other end is gone."""
+    """Keep PySpark's accumulator server and Py4J from printing a traceback when the JVM has ended."""
     import socketserver
 
     from pyspark import accumulators
@@ -212,7 +213,7 @@ def _hush() -> None:
     for server in vars(accumulators).values():
         if isinstance(server, type) and issubclass(server, socketserver.BaseServer):
             server.handle_error = lambda *about: None  # type: ignore[method-assign]
-    logging.getLogger().addFilter(_is_no_complaint_of_py4j)  # it logs to the root what it raises as well
+    logging.getLogger().addFilter(_is_no_complaint_of_py4j)  # it logs to the root logger errors that it also raises
 
 
 def _is_no_complaint_of_py4j(record: logging.LogRecord) -> bool:
@@ -225,7 +226,7 @@ def _running(sessions: type[SparkSession]) -> SparkSession | None:
 
     try:
         return sessions.active()
-    except PySparkRuntimeError:  # there is none
+    except PySparkRuntimeError:  # no session
         return None
 
 
@@ -236,7 +237,7 @@ def _configuration(settings: Settings, scratch: Path, works: bool, archive: list
     report = f"-XX:ErrorFile={scratch / 'crash.log'}"  # by default it goes to the user's folder
     options = ["-XX:+UseSerialGC", report, f"-Dlog4j2.configurationFile={log.as_uri()}", f"-Djava.io.tmpdir={scratch}"]
     if not works:
-        options.append("-XX:TieredStopAtLevel=1")  # for what only moves blocks, thorough compilation is lost time
+        options.append("-XX:TieredStopAtLevel=1")  # C2 does not pay off for a JVM that only moves blocks
     options += archive
     there = _on_a_cluster(settings, scratch)
     here = {
@@ -261,17 +262,17 @@ def _configuration(settings: Settings, scratch: Path, works: bool, archive: list
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.caseSensitive": "true",  # columns are matched by their exact names
-        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # or naming 33 files takes a job
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # otherwise listing 33 files takes a job
         "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
-        "spark.shuffle.compress": "false",  # what goes through a shuffle here is hashes: nothing to squeeze
+        "spark.shuffle.compress": "false",  # shuffled hashes do not compress
         "spark.shuffle.spill.compress": "false",
-        **UNCOMPILED,  # a plan runs once: compiling it takes longer than running it, but for large work
+        **UNCOMPILED,  # a plan runs once: compiling it takes longer than running it, except for large work
         OURS: "true",
     }
 
 
 def _on_a_cluster(settings: Settings, scratch: Path) -> dict[str, str]:
-    """So that a tiny job, which asks for a sign of life, need not wait behind a long one."""
+    """Settings for a cluster: fair scheduling lets the tiny job that checks for workers overtake a long one."""
     pools = scratch / "pools.xml"
     pools.write_text(_FAIR_POOL)
     return {
@@ -282,5 +283,5 @@ def _on_a_cluster(settings: Settings, scratch: Path) -> dict[str, str]:
 
 
 def _driver_memory() -> str:
-    """A quarter of the machine, 1 to 4 GB: the JVM only moves blocks, the work is done in Python workers."""
+    """A quarter of the machine's memory, 1 to 4 GB: the JVM only moves blocks, Python workers do the work."""
     return f"{min(4, max(1, (memory_bytes() or 0) // 4 // 2**30))}g"

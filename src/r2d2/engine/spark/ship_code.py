@@ -1,4 +1,4 @@
-"""Sends our code along with each job, so that the workers of a cluster need not have r2d2 installed.
+"""Send R2D2's code along with each job, so that the workers of a cluster need not have it installed.
 
 The pickled function of a job carries the source of our packages in front of itself: unpickling it first makes them
 importable and then finds the function. Nothing is set on the session, nothing is written on the workers, and the
@@ -97,7 +97,7 @@ def _modules(
 
 
 def install(fingerprint: str, packed: bytes) -> None:
-    """Make the packed source importable in this process, in place of any other r2d2. Runs where r2d2 is not."""
+    """Make the packed source importable in this process, in place of any other r2d2. Must not import r2d2 itself."""
     import importlib.abc
     import importlib.util
     import json

@@ -1,8 +1,8 @@
-"""The process that the embedded Spark forks its Python workers from: PySpark's own, made cheap to fork and to reuse.
+"""PySpark's worker daemon, from which the embedded Spark forks Python workers, made cheap to fork and to reuse.
 
-At the start of every task PySpark makes Python forget what it knows of its path, and Spark puts archives with
-thousands of entries on that path: each task read them again, 85 ms of it. PySpark is installed here anyway, so the
-archives go. What every worker needs is loaded once, before the first fork (docs/decisions/0011).
+At the start of every task PySpark clears Python's import caches, and Spark puts archives with thousands of entries on
+the path: reading them again cost 85 ms a task. PySpark is installed here anyway, so the archives are removed from the
+path. Modules that every worker needs are loaded once, before the first fork (docs/decisions/0011).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEEDED = (
 
 
 def without_archives(path: list[str]) -> list[str]:
-    """The path without what Spark put there for machines that have no PySpark; as it is if this is one."""
+    """The path without the archives that Spark adds for machines without PySpark; unchanged on such a machine."""
     lean = [entry for entry in path if not entry.endswith((".zip", ".jar"))]
     return lean if importlib.machinery.PathFinder.find_spec("pyspark", lean) else path
 
@@ -40,13 +40,13 @@ def serve() -> None:
     for name in NEEDED:
         importlib.import_module(name)
     gc.collect()
-    gc.freeze()  # workers collect garbage after each task: not in here
+    gc.freeze()  # workers collect garbage after each task; these objects are exempt
     serve_workers: Callable[[], None] = daemon.manager
     serve_workers()
 
 
 def until_spark_is_gone(work: Callable[..., int]) -> Callable[..., int]:
-    """PySpark's loop of a worker. When Spark closes the line the worker ends, without a word on stderr."""
+    """Wrap PySpark's worker loop so that the worker ends silently when Spark closes the connection."""
 
     def run(*arguments: object) -> int:
         try:

@@ -1,4 +1,4 @@
-"""Edges as NumPy arrays: chosen, ordered, looked up."""
+"""Edges as NumPy arrays: select, order and look them up."""
 
 from __future__ import annotations
 

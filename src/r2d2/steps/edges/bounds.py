@@ -1,4 +1,4 @@
-"""Profiles as arrays of numbers that compare: the input of min-max pruning at the size of a lake.
+"""Profiles as arrays of comparable numbers: the input of min-max pruning for a whole lake.
 
 Each column of each table is a *slot* with four numbers as a parent and four as a child; a parent's number above
 the child's rules the pair out. Bounds become ranks among all bounds of the same column name and kind, so that
@@ -22,26 +22,26 @@ Ints = npt.NDArray[np.int64]
 Ranks = npt.NDArray[np.int32]
 
 RULES = ("files", "rows", "range", "nulls")
-"""Why a pair can go: it shares files, by its row counts, by a column's range, by a column's nulls."""
+"""Rules that drop a pair: shared files, row counts, a column's range, a column's nulls."""
 
 # The four numbers of a slot, and the rule that each stands for.
 LOW, HIGH, NULLS, VALUES = range(4)
 RULE_OF_NUMBER = np.array([RULES.index(rule) for rule in ("range", "range", "nulls", "nulls")])
 FAR = 2**62  # beyond any number of rows
-NEVER_AS_PARENT, NEVER_AS_CHILD = np.int32(-(2**31)), np.int32(2**31 - 1)  # an unknown rules nothing out
+NEVER_AS_PARENT, NEVER_AS_CHILD = np.int32(-(2**31)), np.int32(2**31 - 1)  # unknown statistics never prune
 
 
 @dataclass(frozen=True)
 class LakeBounds:
-    """The numbers of every table, as parent and as child, and where to find them."""
+    """The numbers of every table, as parent and as child, with an index of their places."""
 
-    rows_as_parent: Ints  # table by table: tells an empty parent from a child with rows (or more rows, with bag)
+    rows_as_parent: Ints  # table by table: larger than the child's if the parent is empty (with bag: has fewer rows)
     rows_as_child: Ints
     start: Ints  # table by table: its first slot
     schema: Ints  # table by table: the number of its schema
     as_parent: Ranks  # slot by slot: four numbers
     as_child: Ranks
-    # Schema by schema, its columns in the order they are looked at: the most telling first.
+    # Schema by schema, its columns in the order of comparison: the most selective first.
     width: Ints
     schema_start: Ints
     token: Ints
@@ -51,13 +51,13 @@ class LakeBounds:
     _places: Ints  # … and the place of that token in that schema
 
     def place_of(self, schemas: Ints, tokens: Ints) -> Ints:
-        """Where each token stands among the columns of each schema; the schema must have it."""
+        """Place of each token among the columns of each schema; the schema must have it."""
         keys = schemas * (int(self.token.max(initial=0)) + 1) + tokens
         return self._places[np.searchsorted(self._keys, keys)]
 
 
 def lake_bounds(profiles: Sequence[TableProfile], containment: Containment) -> LakeBounds:
-    """Number everything that can be compared."""
+    """Convert all statistics that can be compared to numbers."""
     profiles = witnesses(profiles, containment)
     schemas = list(dict.fromkeys(profile.schema for profile in profiles))
     number_of = {schema: number for number, schema in enumerate(schemas)}
@@ -88,14 +88,14 @@ def lake_bounds(profiles: Sequence[TableProfile], containment: Containment) -> L
 
 
 def witnesses(profiles: Sequence[TableProfile], containment: Containment) -> Sequence[TableProfile]:
-    """The profiles as far as a value in them may refute an edge: not at all, unless one row that is missing does."""
+    """The profiles; with their statistics removed if a single missing row does not refute an edge."""
     if containment.one_witness_refutes:
         return profiles
     return [replace(one, rows=None, stats=(ColumnStats(),) * len(one.stats)) for one in profiles]
 
 
 def _row_numbers(profiles: Sequence[TableProfile], containment: Containment, *, unknown: int) -> Ints:
-    """The number of each table that tells an empty parent from a child with rows; if copies count, fewer from more."""
+    """Number of each table; the parent's is larger if it is empty and the child is not; for bags, if it is shorter."""
     known = (unknown if p.rows is None else -p.rows if containment.counts_copies else p.rows == 0 for p in profiles)
     return np.fromiter(known, dtype=np.int64, count=len(profiles))
 
@@ -118,7 +118,7 @@ def _rank_bounds(profiles: Sequence[TableProfile]) -> RankTable:
 
 
 def _telling_first(columns: Sequence[Column], ranks: RankTable) -> list[int]:
-    """Positions of the columns, those with the most different bounds in the lake first."""
+    """Positions of the columns, those with the most distinct bounds in the lake first."""
     return sorted(range(len(columns)), key=lambda i: -len(ranks[columns[i].token, columns[i].kind]))
 
 
@@ -150,7 +150,7 @@ def _slot_numbers(
 
 
 def _number_bounds(parent: Ranks, child: Ranks, stats: ColumnStats, rank: dict[Value, int]) -> None:
-    """A valid bound serves a parent; only an exact one serves a child (HAZARDS 27)."""
+    """Set the numbers of bounds: a valid bound is enough for a parent, a child needs an exact one (HAZARDS 27)."""
     if stats.low is not None:
         parent[LOW] = rank[stats.low]
         if stats.low_exact:
@@ -162,7 +162,7 @@ def _number_bounds(parent: Ranks, child: Ranks, stats: ColumnStats, rank: dict[V
 
 
 def _number_nulls(parent: Ranks, child: Ranks, stats: ColumnStats, rows: int | None) -> None:
-    """A parent without NULL cannot hold a child with one; a parent of NULLs only cannot hold a value."""
+    """Set the numbers of NULLs: a parent without NULL cannot hold a NULL; one with only NULLs cannot hold a value."""
     if stats.nulls is not None:
         parent[NULLS] = child[NULLS] = stats.nulls == 0
     if stats.nulls is not None and rows is not None:

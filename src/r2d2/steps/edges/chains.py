@@ -1,4 +1,4 @@
-"""Chains of edges: what is reachable from what, and which edges no chain can replace.
+"""Chains of edges: reachability, and the edges that no chain can replace.
 
 Sets of tables are Python integers used as bit sets, numbered along a topological order of the components.
 """
@@ -27,7 +27,7 @@ class Chains:
         return here == there or bool(self._reach[here] >> there & 1)
 
     def stop_between(self, start: int, end: int) -> int:
-        """A table on the way: the next after *start* from which *end* can be reached."""
+        """A table between: the first after *start* from which *end* can be reached."""
         for following in self._next[start]:
             if following != end and self.lead(following, end):
                 return following
@@ -50,7 +50,7 @@ class Chains:
 
     @cached_property
     def _reach(self) -> list[int]:
-        """The components reachable from each; components come with what they lead to first."""
+        """The components reachable from each; a component comes after those that it leads to."""
         reach = [0] * len(self._components)
         for number, tables in enumerate(self._components):
             for table in tables:
@@ -62,10 +62,10 @@ class Chains:
 
 
 def needed_edges(asked: Iterable[Pair], proven: Iterable[Pair]) -> set[Pair]:
-    """Those of *asked* that, if they hold, prove all of *asked* together with *proven*; at least one, if any is asked.
+    """Edges of *asked* that, if they hold, prove all of *asked* together with *proven*; at least one, if any is asked.
 
-    Within a component (tables that all might hold one another) neighbours are linked in a row, both ways; between
-    components the edges of the transitive reduction, one for each pair of components.
+    Within a component (tables that might all contain one another) neighbours are linked in a row, both ways; between
+    components the edges of the transitive reduction remain, one for each pair of components.
     """
     wanted = set(asked)
     known = set(proven)
@@ -73,7 +73,7 @@ def needed_edges(asked: Iterable[Pair], proven: Iterable[Pair]) -> set[Pair]:
     number_of = {table: number for number, tables in enumerate(components) for table in tables}
     chosen = {pair for tables in components if len(tables) > 1 for pair in _row(tables, wanted, known)}
     bridges: defaultdict[int, dict[int, Pair]] = defaultdict(dict)
-    for pair in sorted(wanted) + sorted(known):  # a proven edge between two components makes an asked one needless
+    for pair in sorted(wanted) + sorted(known):  # a proven edge between two components replaces an asked one
         start, end = number_of[pair[0]], number_of[pair[1]]
         if start != end:
             bridges[start][end] = pair
@@ -82,7 +82,7 @@ def needed_edges(asked: Iterable[Pair], proven: Iterable[Pair]) -> set[Pair]:
 
 
 def _row(tables: Sequence[int], wanted: set[Pair], known: set[Pair]) -> Iterator[Pair]:
-    """Edges that link a component together: neighbours both ways, or all of them where a link is not there."""
+    """Edges that link a component: between neighbours both ways, or all edges if one of these is missing."""
     ordered = sorted(tables)
     links = [pair for a, b in pairwise(ordered) for pair in ((a, b), (b, a))]
     if all(pair in wanted or pair in known for pair in links):
@@ -93,7 +93,7 @@ def _row(tables: Sequence[int], wanted: set[Pair], known: set[Pair]) -> Iterator
 
 
 def _reduced(bridges: dict[int, dict[int, Pair]], count: int) -> Iterator[Pair]:
-    """The edges between components that no longer way replaces. Component numbers fall along the edges."""
+    """The edges between components that no longer path replaces. Component numbers fall along the edges."""
     reach = [0] * count
     for start in range(count):
         covered = 0
@@ -105,7 +105,7 @@ def _reduced(bridges: dict[int, dict[int, Pair]], count: int) -> Iterator[Pair]:
 
 
 def strong_components(edges: Iterable[Pair]) -> list[list[int]]:
-    """Tables that lead to one another, component by component; what a component leads to comes before it (Tarjan)."""
+    """Strongly connected components; a component comes after those that it leads to (Tarjan)."""
     following: defaultdict[int, list[int]] = defaultdict(list)
     tables: dict[int, None] = {}
     for start, end in edges:

@@ -1,4 +1,4 @@
-"""What two profiles say about one pair, in words: the slow, obvious form of SGB and MMP."""
+"""Compare two profiles, with reasons in words: the slow, obvious form of SGB and MMP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from r2d2.steps.edges.bounds import witnesses
 
 
 def compare_profiles(*, parent: TableProfile, child: TableProfile, containment: Containment = EXACT_SET) -> Evidence:
-    """What the metadata of the two says, schema first."""
+    """Evidence from the metadata of both tables, schema first."""
     schema = compare_schemas(parent=parent, child=child, containment=containment)
     return (
         compare_ranges(parent=parent, child=child, containment=containment)
@@ -74,7 +74,7 @@ def _null_conflicts(
     if child.nulls and parent.nulls == 0:
         yield f"column {column}: the child has {child.nulls:,} NULLs, the parent none"
     if child.holds_value(child_rows) and parent.nulls is not None and parent.nulls == parent_rows:
-        yield f"column {column}: the parent has nothing but NULL, the child has values"
+        yield f"column {column}: the parent has only NULLs, the child has values"
 
 
 def _range(stats: ColumnStats, column: Column) -> str:
@@ -86,4 +86,4 @@ def _nothing_against(parent: TableProfile, child: TableProfile) -> str:
         return "the child is empty"
     known = sum(stats.low_exact or stats.high_exact for stats in child.stats)
     columns = counted(len(child.schema), "columns")
-    return f"no range or null count speaks against it (exact bounds for {known} of {columns})"
+    return f"no range or null count rules it out (exact bounds for {known} of {columns})"

@@ -1,4 +1,4 @@
-"""Edges that were proven by way of a third table: do they still have a chain to stand on?"""
+"""Check whether edges that were proven by a chain through a third table are still supported."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from r2d2.steps.edges.arrays import Flags, Ints, as_array, ints, take
 def founded(
     edges: Edges, since: array[int], tables: int, unasked: Collection[int] = ()
 ) -> tuple[Edges, array[int], Edges]:
-    """The edges that stand by themselves or on a chain of others here; and those whose chain is broken.
+    """The edges that hold directly or by a chain of these edges, with their *since*; and those whose chain is broken.
 
-    An edge may have had a table between its two that is no longer between them. If two edges that were compared
-    directly lead through another table, that one takes its place; else the edge is asked again. An edge that goes
-    may break other chains, so this goes on until nothing breaks. An edge of a table *unasked* cannot be asked again.
-    What it says of its two tables is as true as it was; it stands for itself from then on.
+    The table between the two of an implied edge may no longer be between them. If two directly compared edges lead
+    through another table, that table takes its place; otherwise the edge is checked again. A lost edge may break
+    other chains, so this repeats until none breaks. An edge of an *unasked* table cannot be checked again. It is as
+    true as before, and counts as compared directly from then on.
     """
     keep = np.ones(len(edges), dtype=bool)
     via = ints(edges.via).copy()
@@ -43,7 +43,7 @@ def founded(
 
 
 def _linked(parent: Ints, child: Ints, via: Ints, exact: Flags, keep: Flags, tables: int) -> Flags:
-    """Whether both halves of each edge's chain are here; as bags, if the edge holds as a bag."""
+    """Whether both halves of each edge's chain are present; as bags, if the edge holds as a bag."""
     numbers = parent * tables + child
     sets, bags = np.sort(numbers[keep]), np.sort(numbers[keep & exact])
 
@@ -54,7 +54,7 @@ def _linked(parent: Ints, child: Ints, via: Ints, exact: Flags, keep: Flags, tab
 
 
 def _other_ways(edges: Edges, broken: Ints, direct: Flags, exact: Flags) -> Ints:
-    """For each broken edge a table between its two by direct edges alone; -1 if there is none."""
+    """For each broken edge a table between its two by direct edges only; -1 without one."""
     below: dict[int, dict[int, bool]] = {}
     above: dict[int, dict[int, bool]] = {}
     wanted_parents = {edges.parents[place] for place in broken.tolist()}

@@ -1,7 +1,7 @@
-"""Conditions on columns whose values are numbered in order, and the fewest of them that shut rows out.
+"""Conditions on columns with ordered codes, and few of them that exclude given rows.
 
 Rows come as a matrix of codes, one row per column: equal codes are equal values, larger codes larger values, and -1 is
-NULL. So every type is searched alike.
+NULL. So every type is searched in the same way.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-FEW_VALUES = 24  # a list of values longer than that is no condition that a person would write
+FEW_VALUES = 24  # longest list of values; a person would not write a longer one
 NULL = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A range of one column or a list of its values, with or without NULL. Without any bound: it is not NULL."""
+    """A range of one column or a list of its values, with or without NULL. Without any bound: IS NOT NULL."""
 
     column: int
     low: int | None = None
@@ -29,7 +29,7 @@ class Condition:
     null: bool = False
 
     def holds(self, codes: Codes) -> Mask:
-        """For which values of the column it holds."""
+        """Flags of the values for which the condition holds."""
         if self.codes is not None:
             held = np.isin(codes, np.array(self.codes, dtype=np.int64))
         else:
@@ -40,7 +40,7 @@ class Condition:
 
     @property
     def length(self) -> int:
-        """How much there is to read of it."""
+        """Number of constants in the condition, as a measure of its simplicity."""
         values = len(self.codes) if self.codes is not None else (self.low is not None) + (self.high is not None)
         return values + self.null
 
@@ -49,7 +49,7 @@ Box = tuple[Condition, ...]  # all of them hold
 
 
 def in_box(box: Sequence[Condition], codes: Codes) -> Mask:
-    """Which rows satisfy all conditions."""
+    """Flags of the rows that satisfy all conditions."""
     held = np.ones(codes.shape[1], dtype=np.bool_)
     for condition in box:
         held &= condition.holds(codes[condition.column])
@@ -57,7 +57,7 @@ def in_box(box: Sequence[Condition], codes: Codes) -> Mask:
 
 
 def tight_conditions(column: int, inside: Codes) -> Iterator[Condition]:
-    """What all rows inside have in common in one column: bounds, a few values, NULL or never NULL."""
+    """Conditions on one column that all rows inside satisfy: bounds, a few values, NULL or never NULL."""
     null = bool((inside == NULL).any())
     values = inside[inside != NULL]
     if not len(values):
@@ -75,9 +75,9 @@ def tight_conditions(column: int, inside: Codes) -> Iterator[Condition]:
 
 
 def shut_out(inside: Codes, outside: Codes, columns: Sequence[int]) -> tuple[Box, Mask]:
-    """Few conditions that hold for every row inside and for as few outside as possible; and which of these are left.
+    """Few conditions that hold for every row inside and for as few outside as possible, and flags of those left.
 
-    Each time the condition that shuts out most of what is left, then without those that turned out needless.
+    Greedy: each time the condition that excludes most of the remaining rows; redundant ones are removed at the end.
     """
     offered = [c for column in columns for c in tight_conditions(column, inside[column])]
     if not offered or not outside.shape[1]:
@@ -100,7 +100,7 @@ def shut_out(inside: Codes, outside: Codes, columns: Sequence[int]) -> tuple[Box
 
 
 def joined(conditions: Sequence[Condition]) -> Box:
-    """The two ends of a range of one column as one condition, in order of columns."""
+    """Merge the two ends of a range of one column into one condition; order by columns."""
     box: dict[tuple[int, bool, bool], Condition] = {}
     for condition in conditions:
         key = (condition.column, condition.null, condition.codes is None)
@@ -115,7 +115,7 @@ def joined(conditions: Sequence[Condition]) -> Box:
 
 
 def separate(inside: Codes, outside: Codes, columns: Sequence[int], most_boxes: int) -> tuple[Box, ...] | None:
-    """Boxes that together hold every row inside and none outside; None if that takes more than *most_boxes*."""
+    """Boxes that together contain every row inside and no row outside; None if more than *most_boxes* are needed."""
     box, left = shut_out(inside, outside, columns)
     if not left.any() or not outside.shape[1]:
         return (box,)
@@ -134,7 +134,7 @@ def separate(inside: Codes, outside: Codes, columns: Sequence[int], most_boxes: 
 
 
 def _widest_hole(inside: Codes, outside: Codes, columns: Sequence[int]) -> tuple[int, int] | None:
-    """The column, and its value below the gap between neighbouring values inside where most rows outside lie."""
+    """The gap between neighbouring values inside with most rows outside: its column, and the value below the gap."""
     best, most = None, 0
     for column in columns:
         values = np.unique(inside[column])

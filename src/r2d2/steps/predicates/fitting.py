@@ -1,4 +1,4 @@
-"""Conditions on one column that pick as many of each row as the child has, found by sums of random numbers."""
+"""Find conditions on one column that select each row as often as the child has it, by sums of random numbers."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ LISTED = 40  # distinct values up to which lists of values are tried
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Rows of the parent. Of each group all rows are there, or none."""
+    """Rows of the parent, labelled by the child's row that each equals. Groups are complete, or left out."""
 
     codes: Codes  # (columns, rows)
-    group: NDArray[np.int64]  # which row of the child it equals; -1: none
+    group: NDArray[np.int64]  # number of the child's row that it equals; -1: outside the child
     number: Numbers  # a random number, the same for equal rows
-    wanted: NDArray[np.int64]  # by group: how often the child has it
+    wanted: NDArray[np.int64]  # by group: number of copies in the child
     in_child: Mask  # by column: whether the child has it
 
     def some(self, rows: Mask) -> Marked:
-        """Only these rows."""
+        """A subset of the rows."""
         return Marked(self.codes[:, rows], self.group[rows], self.number[rows], self.wanted, self.in_child)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """By group: how many rows there are."""
+        """Number of rows, by group."""
         return np.bincount(self.group[self.group >= 0], minlength=len(self.wanted))
 
 
 def fitting(rows: Marked, column: int) -> Iterator[Condition]:
-    """Conditions on one column that pick the wanted rows exactly: each is counted before it is offered."""
+    """Conditions on one column that select the wanted rows exactly; each is checked by counting."""
     target = np.uint64(0)
     if len(rows.wanted):
         target = (numbers_of(rows) * rows.wanted.astype(np.uint64)).sum(dtype=np.uint64)
@@ -53,7 +53,7 @@ def picks(rows: Marked, box: Sequence[Condition]) -> bool:
 
 
 def numbers_of(rows: Marked) -> Numbers:
-    """The random number of each group; of a group that has no row here none is known, and none fits."""
+    """The random number of each group; 0 for a group without a row here, which no condition can fit."""
     numbers = np.zeros(len(rows.wanted), dtype=np.uint64)
     inside = rows.group >= 0
     numbers[rows.group[inside]] = rows.number[inside]
@@ -61,7 +61,7 @@ def numbers_of(rows: Marked) -> Numbers:
 
 
 def _ranges(rows: Marked, column: int, target: np.uint64) -> Iterator[Condition]:
-    """Ranges whose numbers sum to the target: two running sums that differ by it."""
+    """Ranges whose numbers sum to the target, found as two running sums that differ by it."""
     codes = rows.codes[column]
     order = np.argsort(codes, kind="stable")
     ordered, sums = codes[order], np.cumsum(rows.number[order], dtype=np.uint64)
@@ -118,6 +118,6 @@ def _subsets(sums: Numbers, target: np.uint64, most: int) -> Iterator[tuple[int,
 
 
 def list_of(column: int, values: NDArray[np.int64]) -> Condition:
-    """The column is one of these values, NULL among them or not."""
+    """The condition that a column has one of these values, which may include NULL."""
     codes = tuple(int(value) for value in values if value != NULL)
     return Condition(column, codes=codes, null=bool((values == NULL).any()))

@@ -1,9 +1,9 @@
-"""Which predicate picks exactly the child's rows out of the parent's (beyond section 5.1, where a person says it).
+"""Search for a predicate that selects exactly the child's rows from the parent (section 5.1 leaves it to a person).
 
-The rows are known up to the child's columns. A row of the parent that the child does not have is *outside*. The others
-fall into groups of equal rows: of each the child has some number, and the parent has that many or more. Where it has
-more, the filter must have looked at a column that the child lacks; which of the equal rows it took is not known, but
-the sum of all rows' random numbers is, and a range or a list of values that gives that sum is found by looking it up.
+Rows are compared in the child's columns. A row of the parent that the child does not have is *outside*. The others
+form groups of equal rows: the parent has at least as many of each as the child. If it has more, the filter must have
+used a column that the child lacks. Then it is unknown which of the equal rows were taken; but each group has a random
+number, the sum over the child's rows is known, and a range or list of values with that sum is found by look-up.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from r2d2.steps.predicates.boxes import NULL, Box, Condition, Mask, in_box, sepa
 from r2d2.steps.predicates.fitting import LISTED, OUTSIDE, Marked, fitting, list_of, numbers_of
 
 MOST_BOXES = 6
-_MOST_TRIES = 3_000  # pairs of a condition and a column that are looked at
-_NEIGHBOURS = 8  # how far from the tightest bound the true one is looked for
-_SKETCH_ROWS = 2_500  # a pair of conditions is looked for on so many rows first
-_SKETCH_GROUPS = 5  # … that belong to at least so many groups
+_MOST_TRIES = 3_000  # pairs of a condition and a column that are tried
+_NEIGHBOURS = 8  # values beyond the tightest bound that are tried as the true one
+_SKETCH_ROWS = 2_500  # rows on which a pair of conditions is searched first
+_SKETCH_GROUPS = 5  # least number of groups among them
 
 
 def find_predicate(rows: Marked) -> tuple[Box, ...] | None:
-    """Boxes of conditions that pick the child's rows out of these, exactly; None if none were found.
+    """Boxes of conditions that select exactly the child's rows; None if the search fails.
 
     An empty box holds for every row.
     """
@@ -72,7 +72,7 @@ def _pairs(rows: Marked, lost: Sequence[int]) -> Iterator[Box]:
 
 
 def _confirmed(rows: Marked, first: Condition, column: int) -> Iterator[Box]:
-    """The pair again on all rows, where the bounds of the first may lie a little further out."""
+    """Confirm a pair on all rows, where the bounds of the first condition may be slightly wider."""
     for wider in _wider(rows, first):
         left = rows.some(wider.holds(rows.codes[wider.column]))
         for second in fitting(left, column):
@@ -96,7 +96,7 @@ def _sketch(rows: Marked) -> Marked:
 
 
 def _first_conditions(rows: Marked, lost: Sequence[int]) -> Iterator[Condition]:
-    """Conditions that leave enough of every group: lists, the short ones first, and ranges, in turn."""
+    """Conditions that leave enough rows of every group: lists, short ones first, and ranges, in turn."""
     listed = [column for column in lost if len(np.unique(rows.codes[column])) <= LISTED]
     lists = (c for size in (1, 2, 3) for column in listed for c in _enough_of_lists(rows, column, size))
     ranges = (c for column in lost for c in _enough_of_ranges(rows, column))
@@ -105,7 +105,7 @@ def _first_conditions(rows: Marked, lost: Sequence[int]) -> Iterator[Condition]:
 
 
 def _enough_of_lists(rows: Marked, column: int, size: int) -> Iterator[Condition]:
-    """Lists of so many values that leave enough of every group."""
+    """Lists of *size* values that leave enough rows of every group."""
     values = np.unique(rows.codes[column])
     needed = [v for v in values if not _enough(rows, rows.codes[column] != v)]
     if len(needed) <= size < len(values):
@@ -116,7 +116,7 @@ def _enough_of_lists(rows: Marked, column: int, size: int) -> Iterator[Condition
 
 
 def _enough_of_ranges(rows: Marked, column: int) -> Iterator[Condition]:
-    """Ranges that leave enough of every group, from the tightest bounds outward."""
+    """Ranges that leave enough rows of every group, from the tightest bounds outward."""
     tightest = _tightest(rows, column)
     if tightest is None:
         return
@@ -126,7 +126,7 @@ def _enough_of_ranges(rows: Marked, column: int) -> Iterator[Condition]:
 
 
 def _tightest(rows: Marked, column: int) -> tuple[int, int] | None:
-    """The highest lower and the lowest upper bound that, each alone, leave enough of every group."""
+    """The highest lower and the lowest upper bound that, each alone, leave enough rows of every group."""
     known = (rows.group >= 0) & (rows.codes[column] != NULL)
     group, codes = rows.group[known], rows.codes[column][known]
     counts = np.bincount(group, minlength=len(rows.wanted))
@@ -142,7 +142,7 @@ def _tightest(rows: Marked, column: int) -> tuple[int, int] | None:
 
 
 def _wider(rows: Marked, condition: Condition) -> Iterator[Condition]:
-    """The range itself, and with either bound at one of the next values outward, or open. A list stays as it is."""
+    """Ranges with either bound at this value, one of the next values outward, or open. A list stays as it is."""
     if condition.codes is not None:
         yield condition
         return

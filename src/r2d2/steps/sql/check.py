@@ -1,4 +1,4 @@
-"""Can a recipe be one for this parent and this child at all? Asked before any row is read."""
+"""Check a recipe against the schemas of parent and child, before any row is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from r2d2.model.schema import Schema, spell
 
 
 def wrong_with_recipe(recipe: Recipe, *, parent: Schema, child: Schema) -> str | None:
-    """The first reason why not, in one sentence; None if there is none."""
+    """The first reason that the recipe does not fit, in one sentence; None if it fits."""
     kinds = {column.token: column for column in parent.columns}
     types = {column.token: column.type_name for column in parent.columns}
     made = {output.column for output in recipe.columns}

@@ -1,4 +1,4 @@
-"""Constants of a person's SELECT, typed; and names for what is refused."""
+"""Typed constants of a person's SELECT, and names for refused SQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Refused(Exception):
-    """Something that a recipe cannot have."""
+    """SQL that a recipe cannot have."""
 
     def __init__(self, what: str, *, hint: str = "") -> None:
         super().__init__(what)
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 def what_is(node: object) -> str:
-    """A name for a piece of SQL that stands where it may not."""
+    """A name for a piece of SQL, for the message that refuses it."""
     from sqlglot import exp
 
     if isinstance(node, exp.Anonymous):
@@ -39,11 +39,11 @@ def what_is(node: object) -> str:
     if isinstance(node, exp.Expression):
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
         return f"{words}"
-    return "something that is no SQL"
+    return "something other than SQL"
 
 
 def literal_of(node: Expression, column_kind: str) -> Literal:
-    """The constant that a piece of SQL is; Refused if it is none. *column_kind* says which timestamp is meant."""
+    """The constant of a piece of SQL; Refused if it is not one. *column_kind* decides the kind of a timestamp."""
     from sqlglot import exp
 
     match node:
@@ -61,26 +61,26 @@ def literal_of(node: Expression, column_kind: str) -> Literal:
             return _typed(node, column_kind)
         case exp.Null():
             raise Refused("it compares with NULL", hint="write column IS NULL")
-    raise Refused(f"{what_is(node)} stands where a constant must")
+    raise Refused(f"{what_is(node)} is not a constant")
 
 
 def _number(text: str) -> Literal:
-    """As Spark reads it: whole numbers, decimals with a point, doubles with an exponent."""
+    """Read a number as Spark does: whole numbers, decimals with a point, doubles with an exponent."""
     if re.fullmatch(r"-?\d+", text):
         return _read("int", text)
     if re.fullmatch(r"-?(\d+\.\d*|\.\d+)", text):
         return Literal("decimal", Decimal(text))
     if re.fullmatch(r"-?(\d+\.?\d*|\.\d+)[eE][+-]?\d+", text):
         return Literal("float", float(text))
-    raise Refused(f"{text[:40]} is no number")
+    raise Refused(f"{text[:40]} is not a number")
 
 
 def _typed(node: Expression, column_kind: str) -> Literal:
-    """DATE '…', TIMESTAMP '…', DOUBLE '…'; the parser turns them into casts of text."""
+    """Read DATE '…', TIMESTAMP '…' or DOUBLE '…', which the parser turns into casts of text."""
     text = str(node.this.this)
     word = str(node.args["to"].this.value).upper() if node.args.get("to") else ""
     if node.args.get("format") or node.args.get("safe") or node.args["to"].args.get("expressions"):
-        raise Refused("it has a CAST", hint="values are cast to the child's types by themselves")
+        raise Refused("it has a CAST", hint="values are cast to the child's types automatically")
     if word == "DATE":
         return _read("date", text)
     if word in ("DOUBLE", "FLOAT"):
@@ -93,7 +93,7 @@ def _typed(node: Expression, column_kind: str) -> Literal:
         if not zoned and column_kind == "timestamp with zone":
             raise Refused(f"the time '{text[:40]}' has no zone", hint="write TIMESTAMP '2024-01-31 12:00:00Z', in UTC")
         return _read(kind, moment + ("Z" if zoned else ""))
-    raise Refused("it has a CAST", hint="values are cast to the child's types by themselves")
+    raise Refused("it has a CAST", hint="values are cast to the child's types automatically")
 
 
 def _read(kind: str, text: str) -> Literal:

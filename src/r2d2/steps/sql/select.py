@@ -1,6 +1,6 @@
-"""From a person's SELECT to a recipe. What is not on the list of allowed things is refused by name (HAZARDS 32).
+"""Turn a person's SELECT into a recipe. Anything but the allowed constructs is refused by name (HAZARDS 32).
 
-The text is read by a parser and never run: all that is left of it is a typed tree.
+The text is parsed into a typed tree and never run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALLOWED = "allowed are columns, AND, OR, NOT, = <> < <= > >=, BETWEEN, IN, IS N
 
 
 def parse_select(text: str, *, parent: str, parent_schema: Schema, child_schema: Schema) -> Recipe:
-    """The recipe that `SELECT … FROM parent WHERE … ORDER BY …` describes, with the child's types; else UserError."""
+    """Parse `SELECT … FROM parent WHERE … ORDER BY …` into a recipe with the child's types; UserError for other SQL."""
     try:
         select = _parsed(text)
         _check_clauses(select)
@@ -64,7 +64,7 @@ def _parsed(text: str) -> Expression:
         raise Refused("it cannot be read as SQL", hint=_first_line(error)) from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         found = what_is(statements[0]) if statements and statements[0] is not None else "nothing"
-        raise Refused(f"it is no plain SELECT but {found}", hint="write SELECT columns FROM parent WHERE …")
+        raise Refused(f"it is not a plain SELECT but {found}", hint="write SELECT columns FROM parent WHERE …")
     return statements[0]
 
 
@@ -88,12 +88,12 @@ def _first_line(error: Exception) -> str:
 
 
 def _check_clauses(select: Expression) -> None:
-    """Only the clauses that a recipe has."""
+    """Refuse clauses that a recipe cannot have."""
     from sqlglot import exp
 
     for name, value in select.args.items():
         if value and name not in ("expressions", "from", "from_", "where", "distinct", "kind", "order"):
-            raise Refused(f"it has {_clause(name)}", hint="a recipe takes columns and rows of one parent, nothing else")
+            raise Refused(f"it has {_clause(name)}", hint="a recipe only selects columns and rows of one parent")
     if select.args.get("kind"):
         raise Refused("it has SELECT AS")
     distinct = select.args.get("distinct")
@@ -143,7 +143,7 @@ def _outputs(select: Expression, parent: str, parent_schema: Schema, child_schem
 
 
 def _order(clause: Expression | None, child_schema: Schema) -> Order | None:
-    """The columns of the child in an ORDER BY; None if there is none."""
+    """The sort keys of an ORDER BY, as columns of the child; None without one."""
     from sqlglot import exp
 
     if clause is None:
@@ -166,7 +166,7 @@ def _order(clause: Expression | None, child_schema: Schema) -> Order | None:
 
 
 def _selected(select: Expression, parent: str, schema: Schema) -> Iterator[tuple[Token, Token]]:
-    """The child's column and the parent's, one after the other."""
+    """Pairs of the child's column and the parent's, in the order selected."""
     from sqlglot import exp
 
     seen: set[Token] = set()

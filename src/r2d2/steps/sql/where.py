@@ -16,12 +16,12 @@ _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def names_of(schema: Schema) -> str:
-    """The columns there are, for a hint."""
+    """The columns of a schema, for a hint."""
     return "it has " + ", ".join(spell(token) for token in schema.tokens[:20])
 
 
 def resolved(expression: Expression, parent: str, schema: Schema, *, whose: str = "parent") -> Token:
-    """The parent's column that is meant; a leading `parent.` or the parent's name may stand before it."""
+    """The column that an expression names; `parent.` or the parent's name may precede it."""
     parts = tuple(_parts(expression))
     known = set(schema.tokens)
     readings = [parts, *([parts[1:]] if len(parts) > 1 and parts[0] in ("parent", parent) else [])]
@@ -40,7 +40,7 @@ def _parts(expression: Expression) -> Iterator[str]:
         yield from _parts(expression.this)
         yield expression.expression.name
     else:
-        raise Refused(f"{what_is(expression)} stands where a column must")
+        raise Refused(f"{what_is(expression)} is not a column")
 
 
 class Where:

@@ -1,1 +1,1 @@
-"""The right answers for made lakes, counted the slow way."""
+"""Ground truth of lakes, by brute force."""

@@ -1,7 +1,7 @@
-"""One Python value per value of a table, equal exactly where docs/row-identity.md calls the values the same.
+"""Convert values of a table to Python values that are equal exactly where docs/row-identity.md says so.
 
-Plain Python on purpose: everything fast in R2D2 is compared with this. Numbers become exact ratios, all
-else carries its kind, so that text is never a number, a date never a timestamp.
+Plain Python on purpose: everything fast in R2D2 is compared with this. Numbers become exact ratios; all
+other values carry their kind, so that text never equals a number, nor a date a timestamp.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAY_NANOSECONDS = 86_400 * 10**9
 
 
 def canonical_values(column: pa.Array) -> list[Canonical]:
-    """The column's values, each as something hashable; NULL is None."""
+    """The column's values, each as a hashable object; NULL is None."""
     kind = column.type
     if pt.is_dictionary(kind):
         return canonical_values(column.dictionary_decode())
@@ -67,9 +67,9 @@ def canonical_number(value: int | float | Decimal) -> Canonical:
 
 def _plain_rule(kind: pa.DataType) -> Callable[[Any], Canonical]:
     if pt.is_integer(kind):
-        return lambda value: ("number", value, 1)  # as canonical_number says, faster
+        return lambda value: ("number", value, 1)  # like canonical_number, faster
     if pt.is_floating(kind):
-        return lambda value: canonical_number(float(value))  # half floats come as NumPy's
+        return lambda value: canonical_number(float(value))  # half floats are NumPy objects
     if pt.is_decimal(kind):
         return canonical_number
     if pt.is_boolean(kind):
@@ -84,7 +84,7 @@ def _plain_rule(kind: pa.DataType) -> Callable[[Any], Canonical]:
 
 
 def _temporal(column: pa.Array) -> list[Canonical]:
-    """Dates in days, the rest in nanoseconds, as exact integers: Python's datetime would drop nanoseconds."""
+    """Dates in days, other types in nanoseconds, as exact integers: Python's datetime would drop nanoseconds."""
     kind = column.type
     bits = pa.int32() if kind.bit_width == 32 else pa.int64()
     counts = column.cast(bits).to_pylist()
@@ -102,7 +102,7 @@ def _temporal_name(kind: pa.DataType) -> str:
 
 
 def _structs(column: pa.Array) -> list[Canonical]:
-    """Structs inside a list, which cannot become columns: their fields by name, in any order."""
+    """Structs inside a list, by their fields' names, in any order; they cannot be flattened into columns."""
     names = [field.name for field in column.type]
     fields = [canonical_values(field) for field in column.flatten()]
     rows = [("struct", frozenset(zip(names, row, strict=True))) for row in zip(*fields, strict=True)]

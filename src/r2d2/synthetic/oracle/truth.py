@@ -1,6 +1,6 @@
-"""The ground truth, by brute force: every pair of tables, every row (section 6.2).
+"""Ground truth by brute force: every pair of tables, every row (section 6.2).
 
-It knows nothing of how the lake was made. Slow and plain on purpose: the product is tested against it.
+It does not know how the lake was made. Slow and plain on purpose: the product is tested against it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TRUTH_FORMAT = "r2d2-truth/1"
 
 @dataclass(frozen=True, slots=True)
 class TrueEdge:
-    """How much of the child is in the parent; the child's columns are all among the parent's."""
+    """Counts of the child's rows that the parent lacks; the parent has all of the child's columns."""
 
     parent: str
     child: str
     child_rows: int
     parent_rows: int
-    missing_rows: int  # rows of the child whose value is nowhere in the parent, each copy counted
-    missing_copies: int  # rows of the child that the parent lacks as a bag: a value it has too seldom counts
+    missing_rows: int  # rows of the child that are not in the parent, copies counted
+    missing_copies: int  # rows of the child beyond the number that the parent has of each
 
     @property
     def contained(self) -> bool:
@@ -74,7 +74,7 @@ def lake_truth(
     all_pairs: bool = False,
     most_cells: int = MOST_CELLS,
 ) -> list[TrueEdge]:
-    """The true edges of a lake on disk; its tables are found by their looks unless *tables* names them."""
+    """The true edges of a lake on disk; its tables are found by file names unless *tables* names them."""
     names = find_tables(lake) if tables is None else sorted(tables)
     _refuse_if_too_big(lake, names, most_cells)
     # Each distinct value gets a number; rows of numbers are equal where rows of values are, and much smaller.

@@ -16,7 +16,7 @@ from r2d2.synthetic.hive import Partition, partition_of, partition_type
 from r2d2.synthetic.oracle.canonical import Canonical, canonical_values
 
 Token = tuple[str, ...]
-"""Where a column stands: ("a.b",) is a column named `a.b`, ("a", "b") is field b of struct a."""
+"""Path of a column: ("a.b",) is a column named `a.b`, ("a", "b") is field b of struct a."""
 
 Rename = Callable[[Canonical], Canonical]
 
@@ -66,7 +66,7 @@ def table_files(location: Path) -> list[Path]:
 
 
 def find_tables(lake: Path) -> list[str]:
-    """The tables below a folder by their looks alone, as paths below it.
+    """Find the tables below a folder by file names alone, as paths below it.
 
     A folder with `key=value` folders is a table; so is a folder whose files are all called `part-…`; any
     other Parquet file is a table of its own.
@@ -96,7 +96,7 @@ def _values(column: pa.ChunkedArray, rename: Rename | None) -> list[Canonical]:
 
 
 def _read(path: Path) -> pa.Table:
-    # ParquetFile, not read_table: that one reads `key=value` folders above the file its own way.
+    # ParquetFile, since read_table has its own way with `key=value` folders above the file.
     with pq.ParquetFile(path) as parquet:
         return parquet.read()
 
@@ -111,7 +111,8 @@ def _with_partition(table: pa.Table, partition: Partition, types: dict[str, pa.D
 
 
 def _arranged(table: TableRows, columns: Sequence[Token], null: Canonical) -> Iterator[tuple[Canonical, ...]]:
-    """The rows with their values in the order of *columns*, NULL where this file has no such column."""
+    """The rows with their values in the order of *columns*, NULL for columns that this file lacks."""
+
     places = {column: place for place, column in enumerate(table.columns)}
     picks = [places.get(column) for column in columns]
     for row in table.rows:
