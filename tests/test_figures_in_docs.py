@@ -33,17 +33,16 @@ OF_SETTINGS = [
     ("docs/recipes.md", f"`--recipe-rows` rows ({DEFAULTS.recipe_rows // 10**6} million)"),
     ("docs/recipes.md", f"`--recipe-parents` ({DEFAULTS.recipe_parents})"),
     ("docs/safety.md", f"committed {DEFAULTS.retention:g} days ago or more"),
-    ("docs/state.md", f"`--keep-hashes MB` bounds it ({DEFAULTS.keep_hashes:,})"),
 ]
 
 # A page, a constant of the code, and the words that state it.
 OF_CONSTANTS: list[tuple[str, str, str]] = [
-    ("docs/how-it-works.md", "r2d2.engine.run.tasks.LEAST_PER_CORE", "{0} to 32 for each core"),
-    ("docs/how-it-works.md", "r2d2.engine.run.tasks.MOST_PER_CORE", "8 to {0} for each core"),
+    ("docs/how-it-works.md", "r2d2.engine.run.bundles.LEAST_PER_CORE", "{0} to 32 for each core"),
+    ("docs/how-it-works.md", "r2d2.engine.run.bundles.MOST_PER_CORE", "8 to {0} for each core"),
     ("docs/how-it-works.md", "r2d2.formats.parquet.read.SLICE_BYTES", "{mb} MB or a million rows"),
     ("docs/how-it-works.md", "r2d2.engine.rows.compare_tables.GROUP_BYTES", "below about {mb} MB of hashes"),
-    ("docs/operations.md", "r2d2.engine.run.tasks.LEAST_PER_CORE", "{0} to 32 tasks for each core"),
-    ("docs/operations.md", "r2d2.engine.run.tasks.MOST_PER_CORE", "8 to {0} tasks for each core"),
+    ("docs/operations.md", "r2d2.engine.run.bundles.LEAST_PER_CORE", "{0} to 32 tasks for each core"),
+    ("docs/operations.md", "r2d2.engine.run.bundles.MOST_PER_CORE", "8 to {0} tasks for each core"),
     ("docs/operations.md", "r2d2.formats.parquet.read.SLICE_BYTES", "{mb} MB of compressed columns or a million rows"),
     ("docs/operations.md", "r2d2.engine.rows.compare_tables.GROUP_BYTES", "below about {mb} MB of hashes"),
     ("docs/operations.md", "r2d2.engine.spark.connect.REACH_SECONDS", "after {0:g} seconds with `--remote`"),
@@ -93,10 +92,6 @@ def test_figures_in_words_are_the_code_s() -> None:
     assert constant("r2d2.safety.apply.QUIET_SECONDS") == DEFAULTS.quiet_period == 3600
     assert DEFAULTS.min_age == 7 and "in the last seven days" in stated("README.md")
     assert DEFAULTS.keep_runs == 2 and "The last two runs are kept" in stated("docs/state.md")
-    assert constant("r2d2.state.hashes.MOST_OF_LAKE") == 0.2 and "more than a fifth of the lake's" in stated(
-        "docs/state.md"
-    )
-    assert constant("r2d2.engine.kernels.ALL_BITS") == 8 * 16 and "16 bytes for each row" in stated("docs/state.md")
     assert constant("r2d2.steps.predicates.search.MOST_BOXES") == 6 and "up to six such groups" in stated(
         "docs/recipes.md"
     )

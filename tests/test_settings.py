@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from r2d2.errors import UserError
 from r2d2.model.scan_settings import ScanSettings
-from r2d2.settings import CONFIG_FILE, Declaration, Settings, declarations, load_settings
+from r2d2.settings import CONFIG_FILE, Declaration, Settings, declarations, load_settings, weakened_by_environment
 
 DECLARED = {declaration.name: declaration for declaration in declarations()}
 
@@ -332,3 +332,13 @@ def test_what_one_place_protects_no_other_takes_away(tmp_path: Path, name: str) 
     assert getattr(loaded, name) == ("a", "b", "c", "d") and loaded.prefer == ("q",)
     named = load_settings({name: []}, config=tmp_path / CONFIG_FILE, environment={f"R2D2_{name.upper()}": ""})
     assert getattr(named, name) == ("a", "b")
+
+
+@pytest.mark.parametrize("name", sorted(WEAKER))
+def test_a_variable_that_weakens_a_guard_is_named_unless_an_option_takes_its_place(name: str) -> None:
+    variable = DECLARED[name].variable
+    for text in (value.strip("'") for value in WEAKER[name]):
+        assert weakened_by_environment({}, {variable: text}) == [f"{variable}={text}"]
+        assert weakened_by_environment({name: DECLARED[name].default}, {variable: text}) == []
+    for text in (value.strip("'") for value in HARMLESS[name]):
+        assert weakened_by_environment({}, {variable: text}) == []

@@ -26,7 +26,7 @@ def test_json_has_exactly_these_keys(r2d2: Command, scanned: Scanned) -> None:
     answer = explain(r2d2, scanned, "sales", "extract.parquet")
     assert list(answer) == ["parent", "child", "verdict", "because", "trail", "deleted", "missing_row"]
     assert answer["missing_row"] is None, "values are shown only if asked for"
-    assert all(list(evidence) == ["check", "verdict", "because"] for evidence in answer["trail"])
+    assert all(list(evidence) == ["check", "verdict", "because", "reasons"] for evidence in answer["trail"])
     last = answer["trail"][-1]
     assert (answer["verdict"], answer["because"]) == (last["verdict"], last["because"])
 
@@ -164,3 +164,16 @@ def test_one_of_a_kind_is_told_in_the_singular(r2d2: Command, spark: Any, tmp_pa
     done = r2d2("scan", tmp_path / "lake", "--state", tmp_path / "state", "-q")
     assert done.out.startswith("1 table, 1 row, ") and "table found" in done.out
     assert r2d2("update", "--state", tmp_path / "state", "-q").out.startswith("1 table, ")
+
+
+def test_all_reasons_of_a_check_are_told_if_asked_for(r2d2: Command, tmp_path: Path) -> None:
+    lake, state = tmp_path / "lake", tmp_path / "state"
+    write(lake / "parent.parquet", a=[1, 2], b=[1, 2], c=[1, 2])
+    write(lake / "child.parquet", a=[7, 8], b=[2, 9], c=[None, 1])
+    assert r2d2("scan", lake, "--state", state).code == 0
+    pair = ("--state", state, "parent.parquet", "child.parquet")
+    trail = json.loads(r2d2("explain", "--json", *pair).out)["trail"]
+    (reasons,) = [evidence["reasons"] for evidence in trail if evidence["reasons"]]
+    assert len(reasons) > 2 and f"(and {len(reasons) - 1} more reasons)" in trail[-1]["because"]
+    assert all(f"\n    {reason}\n" in r2d2("explain", "--verbose", *pair).out for reason in reasons)
+    assert f"\n    {reasons[1]}" not in r2d2("explain", *pair).out

@@ -338,3 +338,11 @@ def test_the_file_that_settings_come_from_is_named_on_stderr_and_cannot_weaken_a
     elsewhere.write_text("retention = 0")
     named = r2d2("status", "--lake", tmp_path, "--config", elsewhere)
     assert named.code == 0 and f"settings from {elsewhere}" in named.err
+
+
+def test_a_variable_that_weakens_a_guard_is_told_even_if_only_the_result_is_wanted(
+    r2d2: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("R2D2_RETENTION", "0")
+    told = r2d2("status", "--lake", tmp_path, "--quiet")
+    assert told.code == 0 and told.err == "r2d2: the environment has R2D2_RETENTION=0\n"

@@ -34,8 +34,8 @@ def test_the_document_has_the_trail_and_the_missing_row() -> None:
         "verdict": "IMPOSSIBLE",
         "because": "rows",
         "trail": [
-            {"check": "build_schema_graph", "verdict": "POSSIBLE", "because": "columns"},
-            {"check": "x", "verdict": "IMPOSSIBLE", "because": "rows"},
+            {"check": "build_schema_graph", "verdict": "POSSIBLE", "because": "columns", "reasons": []},
+            {"check": "x", "verdict": "IMPOSSIBLE", "because": "rows", "reasons": []},
         ],
         "deleted": {"c": "deleted"},
         "missing_row": [{"column": "id", "value": "7"}, {"column": "name", "value": None}],

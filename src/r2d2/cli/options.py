@@ -8,7 +8,17 @@ from typing import Any, TypeVar
 
 import click
 
-from r2d2.settings import CONFIG_FILE, Declaration, Settings, config_in, declarations, load_settings, size_in_bytes
+from r2d2.cli.output import printable
+from r2d2.settings import (
+    CONFIG_FILE,
+    Declaration,
+    Settings,
+    config_in,
+    declarations,
+    load_settings,
+    size_in_bytes,
+    weakened_by_environment,
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -60,16 +70,17 @@ def settings_from(given: dict[str, Any]) -> Settings:
     """The settings in force, with what the command line gave; an option that was not given is left out."""
     names = {declaration.name for declaration in declarations()}
     config: Path | None = given.get("config")
-    loaded = load_settings({k: v for k, v in given.items() if k in names and v not in (None, ())}, config=config)
+    on_the_line = {k: v for k, v in given.items() if k in names and v not in (None, ())}
+    loaded = load_settings(on_the_line, config=config)
     _name_file(config or config_in(Path.cwd()))
+    for variable in weakened_by_environment(on_the_line):
+        click.echo(f"r2d2: the environment has {printable(variable)}", err=True)
     _question_memory(loaded.driver_memory)
     return loaded
 
 
 def _name_file(path: Path | None) -> None:
     """Say which file the settings come from, if there is one, unless only the result is wanted."""
-    from r2d2.cli.output import printable
-
     context = click.get_current_context(silent=True)
     if path is not None and not (context and context.params.get("quiet")):
         click.echo(f"r2d2: settings from {printable(str(path))}", err=True)

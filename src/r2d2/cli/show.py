@@ -120,8 +120,8 @@ def _edge_cells(row: EdgeRow, *, with_reason: bool) -> tuple[object, ...]:
     return (*cells, row.because) if with_reason else cells
 
 
-def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
-    """Print the evidence trail of one pair."""
+def show_explanation(explanation: Explanation, *, as_json: bool, verbose: bool = False) -> None:
+    """Print the evidence trail of one pair; *verbose* with every reason of a check."""
     if as_json:
         print_json(explanation.to_json())
         return
@@ -129,6 +129,8 @@ def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
     out.print(printable(explanation.says), markup=False, style="bold")
     for evidence in explanation.trail:
         out.print(printable(f"  {evidence.check}: {evidence.verdict}, {evidence.because}"), markup=False)
+        for reason in evidence.reasons if verbose else ():
+            out.print(printable(f"    {reason}"), markup=False)
     for table, says in explanation.deleted.items():
         out.print(printable(f"  {table}: {says}"), markup=False)
     if explanation.missing_row is not None:

@@ -21,3 +21,4 @@ class Evidence:
     check: str
     verdict: Verdict
     because: str  # one sentence, for the person who reviews the deletion
+    reasons: tuple[str, ...] = ()  # all of them, if there are several

@@ -62,6 +62,17 @@ def _refuse_weaker(values: Mapping[str, Any], path: Path | None) -> None:
             )
 
 
+def weakened_by_environment(given: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> list[str]:
+    """The variables, as NAME=value, that weaken a guard; an option of the same setting in *given* takes their place."""
+    there = os.environ if environment is None else environment
+    values = _from_environment(there)
+    return [
+        f"{one.variable}={there[one.variable]}"
+        for one in declarations()
+        if one.weakens and one.name in values and one.weakens(values[one.name]) and given.get(one.name) is None
+    ]
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text("utf-8"))

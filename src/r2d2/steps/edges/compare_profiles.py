@@ -40,7 +40,8 @@ def compare_ranges(*, parent: TableProfile, child: TableProfile, containment: Co
         return Evidence("prune_by_minmax", Verdict.POSSIBLE, _nothing_against(parent, child))
     more = len(conflicts) - 1
     also = f" (and {more} more {'reason' if more == 1 else 'reasons'})" if more else ""
-    return Evidence("prune_by_minmax", Verdict.IMPOSSIBLE, conflicts[0] + also)
+    reasons = tuple(conflicts) if more else ()
+    return Evidence("prune_by_minmax", Verdict.IMPOSSIBLE, conflicts[0] + also, reasons)
 
 
 def _conflicts(parent: TableProfile, child: TableProfile, containment: Containment) -> Iterator[str]:
