@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SRC = Path(__file__).parent.parent / "src" / "r2d2"
-MOST = 99  # lower it when there are fewer; never raise it
+MOST = 0  # lower it when there are fewer; never raise it
 _RIDDLE = re.compile(r"\s*(what|who|which|whoever|whatever|whose)\b", re.IGNORECASE)
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

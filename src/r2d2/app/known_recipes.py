@@ -21,7 +21,6 @@ def recipes_for(
     Edges without an answer are tried now, and so are those in *also* that were left out for smaller parents. The scan
     is one of tables that are there; recipes for *deleted* tables are neither used nor missed.
     """
-    assert scan.graph is not None
     stored = list(RecipeStore(workspace.settings.state).all())
     known = {(one.parent, one.child): one for one in stored if is_current(scan, one)}
     wanted = [(scan.tables[parent].name, scan.tables[child].name) for parent, child in also]

@@ -64,7 +64,7 @@ class Lake:
 
     def __repr__(self) -> str:
         tables = counted(len(self.tables), "tables") + (f" and {len(self.deleted):,} deleted" if self.deleted else "")
-        edges = counted(len(self.scan.graph or ()), "edges")
+        edges = counted(len(self.scan.graph), "edges")
         size = f"{counted(self.scan.rows, 'rows')}, {counted(self.scan.size_bytes, 'bytes')}"
         return f"<Lake: {tables}, {size}, {edges}; state {self.scan.in_force.get('state')}>"
 

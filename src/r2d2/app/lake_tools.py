@@ -1,4 +1,4 @@
-"""What the pipeline needs of the world: the tables of a lake, what their metadata say, and their rows."""
+"""Tools for the pipeline: they list the tables of a lake, read their metadata, and give access to their rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lake_tools(
     at_hand: int = 0,
     meanwhile: int = 0,
 ) -> Tools:
-    """What the pipeline needs of the world.
+    """Tools of the pipeline for a lake on disk.
 
     With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark, that
     of up to *meanwhile* files while it starts.
@@ -106,7 +106,7 @@ class _Profiler:
         )
 
     def _metadata(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Metadata:
-        """What the files' metadata say; that of files in folders that were taken apart is known already."""
+        """The metadata of the files; that of files in folders that were taken apart is known already."""
         known = {t.name: self._seen[key] for t in tables if t.is_file and (key := _state(t.files[0])) in self._seen}
         metadata = self._read([table for table in tables if table.name not in known], settings, progress)
         states = {file.path: _state(file) for table in tables for file in table.files}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from r2d2.flows.step import Step
 from r2d2.flows.tools import Content, Meter, Progress, Tools
 from r2d2.model.containment import Missing
+from r2d2.model.graph import NO_GRAPH, NO_SCHEMA_GRAPH
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Discovery
 from r2d2.settings import Settings
@@ -66,7 +67,6 @@ def build_schema_graph(scan: Scan, tools: Tools, settings: Settings, progress: P
 
 def prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Drop the pairs that ranges, nulls and counts rule out."""
-    assert scan.schema_graph is not None
     pruned = ranges.prune_by_minmax(
         scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, containment=scan.containment
     )
@@ -75,7 +75,6 @@ def prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Prog
 
 def prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Drop the pairs where a sampled row of the child is missing in the parent."""
-    assert scan.graph is not None
     content = tools.content(scan, settings, Meter("prune_by_content", progress).read)
     pruned = samples.prune_by_content(
         scan.graph,
@@ -107,7 +106,6 @@ def verify_knowing(
     known: Mapping[Pair, Missing], scan: Scan, tools: Tools, settings: Settings, progress: Progress
 ) -> Scan:
     """Verify where some edges outside the scan's graph are proven already."""
-    assert scan.graph is not None
     meter = Meter("verify_containment", progress)
     content = tools.content(scan, settings, meter.read)
     verified = rows.verify_containment(
@@ -149,8 +147,8 @@ def with_line(step: str, scan: Scan, started: float, progress: Progress) -> Scan
 
 def _funnel_line(step: str, scan: Scan, seconds: float) -> FunnelLine:
     """The number of tables, or later of edges, that a step leaves."""
-    if scan.graph is not None:
+    if scan.graph is not NO_GRAPH:
         return FunnelLine(step, len(scan.graph), "edges", seconds, scan.graph.dropped)
-    if scan.schema_graph is not None:
+    if scan.schema_graph is not NO_SCHEMA_GRAPH:
         return FunnelLine(step, scan.schema_graph.edge_count, "edges", seconds)
     return FunnelLine(step, len(scan.tables), "tables", seconds)

@@ -59,7 +59,7 @@ class Update:
 
 
 def _edges(scan: Scan) -> Iterator[tuple[str, str]]:
-    return scan.graph.edges() if scan.graph else iter(())
+    return scan.graph.edges()
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,6 @@ def find_changes(known: Updating, tools: Tools, settings: Settings, progress: Pr
     changes = changing.find_changes(known.old, known.scan, broken=known.broken)
     if changes:
         return replace(known, changes=changes)
-    assert known.old.graph is not None
     return replace(
         known, scan=_unchanged(known.old, known.scan), changes=changes, kept_edges=len(known.old.graph), is_done=True
     )
@@ -170,7 +169,6 @@ def find_changes(known: Updating, tools: Tools, settings: Settings, progress: Pr
 
 def _unchanged(old: Scan, scan: Scan) -> Scan:
     """The new scan with the old graph. Tables are ordered by name, so their numbers are the same."""
-    assert old.graph is not None
     known = replace(scan, schema_graph=old.schema_graph, graph=old.graph, since=old.since, since_runs=old.since_runs)
     if old.since:
         return known
@@ -191,7 +189,6 @@ def build_schema_graph(known: Updating, tools: Tools, settings: Settings, progre
 def prune_changed(known: Updating, tools: Tools, settings: Settings, progress: Progress) -> Updating:
     """Drop the pairs with a changed table that ranges, nulls and counts rule out."""
     scan = known.scan
-    assert scan.schema_graph is not None
     pairs = graphs.pairs_with(scan.schema_graph, touched_tables(known.changes))
     pruned = prune_by_minmax(pairs, profiles=scan.profiles, overlaps=scan.overlaps, containment=scan.containment)
     return replace(known, scan=replace(scan, graph=pruned))
@@ -199,7 +196,7 @@ def prune_changed(known: Updating, tools: Tools, settings: Settings, progress: P
 
 def leave_out_known(known: Updating, tools: Tools, settings: Settings, progress: Progress) -> Updating:
     """Leave the pairs whose rows have to be compared, and note which further steps that takes."""
-    assert known.scan.graph is not None and known.kept is not None
+    assert known.kept is not None
     kept = graphs.still_candidates(known.kept, known.scan.graph, touched_tables(known.changes))
     graph = graphs.without_tables(graphs.to_be_asked(known.scan.graph, kept), known.gone)
     unfounded = graphs.with_edges(replace(graph, standing=NO_EDGES), kept.unfounded)
@@ -244,7 +241,7 @@ def prune_by_content(known: Updating, tools: Tools, settings: Settings, progress
 
 def verify_containment(known: Updating, tools: Tools, settings: Settings, progress: Progress) -> Updating:
     """Keep the pairs that hold row by row, those among them whose proof was lost."""
-    assert known.scan.graph is not None and known.kept is not None
+    assert known.kept is not None
     graph = graphs.with_edges(known.scan.graph, known.unfounded)
     proven = graphs.known_edges(known.kept, graph)
     scan = replace(known.scan, graph=graph)
@@ -253,7 +250,7 @@ def verify_containment(known: Updating, tools: Tools, settings: Settings, progre
 
 def put_together(known: Updating, tools: Tools, settings: Settings, progress: Progress) -> Updating:
     """Join the edges that were taken over with those that were found now."""
-    assert known.scan.graph is not None and known.kept is not None
+    assert known.kept is not None
     begun = time.perf_counter()
     graph, since, runs = graphs.put_together(known.kept, known.scan.graph)
     line = FunnelLine("update_graph", len(graph), "edges", time.perf_counter() - begun)

@@ -143,6 +143,11 @@ class ContainmentGraph:
         return None
 
 
+# Of a scan whose steps have not built them yet.
+NO_SCHEMA_GRAPH = SchemaGraph((), (), array("I"), array("I"), SchemaOperations(0, 0, 0, 0, 0, 0))
+NO_GRAPH = ContainmentGraph((), Edges.of(array("I"), array("I")), "")
+
+
 def _position(edges: Edges, parent: int, child: int) -> int | None:
     first = bisect_left(edges.parents, parent)
     last = bisect_right(edges.parents, parent)

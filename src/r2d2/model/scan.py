@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from r2d2.model.containment import EXACT_BAG, EXACT_SET, Containment
-from r2d2.model.graph import ContainmentGraph, SchemaGraph
+from r2d2.model.graph import NO_GRAPH, NO_SCHEMA_GRAPH, ContainmentGraph, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.model.scan_settings import ScanSettings
 from r2d2.model.table import Absent, Problem, Table
@@ -34,8 +34,8 @@ class Scan:
     problems: tuple[Problem, ...] = ()
     overlaps: frozenset[tuple[str, str]] = frozenset()
     profiles: tuple[TableProfile, ...] = ()
-    schema_graph: SchemaGraph | None = None
-    graph: ContainmentGraph | None = None
+    schema_graph: SchemaGraph = NO_SCHEMA_GRAPH
+    graph: ContainmentGraph = NO_GRAPH
     funnel: tuple[FunnelLine, ...] = ()
     settings: ScanSettings = field(default_factory=ScanSettings)
     in_force: Mapping[str, object] = field(default_factory=dict)  # all settings of the run, for the record

@@ -63,14 +63,12 @@ class EdgeTable:
 
 def standing_edges(scan: Scan) -> Iterator[EdgeRow]:
     """The edges that no step has ruled out."""
-    assert scan.graph is not None
     for place, row in enumerate(_rows(scan, scan.graph.standing)):
         yield replace(row, since=scan.standing_since(place))
 
 
 def dropped_edges(scan: Scan) -> Iterator[EdgeRow]:
     """The pairs of the schema graph that were ruled out: by content, then by metadata, worked out again in batches."""
-    assert scan.schema_graph is not None and scan.graph is not None
     yield from _rows(scan, scan.graph.ruled_out)
     for _, dropped in judge_pairs(
         scan.schema_graph, profiles=scan.profiles, overlaps=scan.overlaps, containment=scan.containment

@@ -26,7 +26,6 @@ def profile_evidence(scan: Scan, parent: int, child: int) -> Evidence:
 
 def content_evidence(scan: Scan, edges: Edges, position: int) -> Evidence | None:
     """Evidence of the last check on an edge's content; None without such a check."""
-    assert scan.graph is not None
     check = Check(edges.check[position])
     if check is Check.NONE:
         return None
@@ -88,7 +87,7 @@ def _sampled_columns(scan: Scan, child: int) -> tuple[Column, ...]:
 
 def compared_columns(scan: Scan, parent: int, child: int) -> tuple[Column, ...]:
     """The columns in which the deciding check looked for the child's rows: those of its sample, or all."""
-    found = scan.graph.find(parent, child) if scan.graph is not None else None
+    found = scan.graph.find(parent, child)
     if found and Check(found[0].check[found[1]]) is Check.SAMPLED:
         return _sampled_columns(scan, child)
     return scan.profiles[child].schema.columns

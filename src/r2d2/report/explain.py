@@ -10,6 +10,7 @@ from typing import Any
 
 from r2d2.errors import UserError
 from r2d2.model.evidence import Evidence, Verdict
+from r2d2.model.graph import NO_GRAPH
 from r2d2.model.scan import Scan
 from r2d2.report.document import as_json
 from r2d2.report.evidence import content_evidence, profile_evidence
@@ -85,17 +86,16 @@ def _trail(scan: Scan, parent: int, child: int) -> Iterator[Evidence]:
     if schema.verdict is Verdict.IMPOSSIBLE:
         return
     yield profile_evidence(scan, parent, child)
-    found = scan.graph.find(parent, child) if scan.graph is not None else None
+    found = scan.graph.find(parent, child)
     evidence = content_evidence(scan, *found) if found else None
     if evidence:
         yield evidence
-    elif scan.graph is not None:
+    elif scan.graph is not NO_GRAPH:
         yield from _unread(scan, parent, child)
 
 
 def _unread(scan: Scan, *tables: int) -> Iterator[Evidence]:
     """Reasons that the rows of a pair were not compared, if any."""
-    assert scan.graph is not None
     names = [scan.tables[table].name for table in tables]
     for name in names:
         if name in scan.absent:

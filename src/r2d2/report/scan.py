@@ -49,7 +49,6 @@ class ScanReport(Document):
 
 def scan_report(scan: Scan, state: str) -> ScanReport:
     """The report of a finished scan that is kept in the folder *state*."""
-    assert scan.graph is not None and scan.schema_graph is not None
     return ScanReport(
         run=scan.run,
         state=state,

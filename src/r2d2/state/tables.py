@@ -92,7 +92,6 @@ _PROBLEMS = pa.schema([(name, pa.string()) for name in ("where", "because", "hin
 
 def write_scan(scan: Scan, folder: Path, *, known: tuple[Scan, Path] | None = None) -> None:
     """Write every part of *scan* into *folder*. Parts shared with a *known* scan are copied from its folder."""
-    assert scan.schema_graph is not None and scan.graph is not None
     family_of = scan.schema_graph.family_of
     numbered = _numbered(scan)
     _write(folder, "tables", _TABLES, (_table_row(n, t, p, family_of[n]) for n, t, p in numbered))

@@ -114,7 +114,6 @@ def _proven(
     scan: Scan, answers: dict[Pair, Answer], only: Sequence[Pair] | None, fixed: Mapping[int, str]
 ) -> Iterator[Pair]:
     """The edges that hold as bags, every row compared; the others get their reason."""
-    assert scan.graph is not None
     edges = scan.graph.standing
     places = {pair: place for place, pair in enumerate(zip(edges.parents, edges.children, strict=True))}
     for pair in places if only is None else only:

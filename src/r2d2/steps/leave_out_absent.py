@@ -20,7 +20,6 @@ def leave_out_absent(scan: Scan) -> Scan:
     here = np.fromiter((table.name not in scan.absent for table in scan.tables), dtype=bool, count=len(scan.tables))
     if here.all():
         return replace(scan, absent={})
-    assert scan.graph is not None
     number = np.cumsum(here) - 1
     profiles = tuple(profile for profile, stays in zip(scan.profiles, here, strict=True) if stays)
     places = _places(scan.graph.standing, here)

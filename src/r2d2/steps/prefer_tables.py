@@ -76,7 +76,6 @@ def prefer_tables(
 
 def edges_from_preferred(scan: Scan, preferences: Preferences) -> set[Pair]:
     """The edges that a plan needs recipes for so that the preferred of equal tables can serve the others' children."""
-    assert scan.graph is not None
     first = {table: group[0] for group in preferences.groups for table in group}
     edges = set(zip(scan.graph.standing.parents, scan.graph.standing.children, strict=True))
     wanted = {(first[parent], child) for parent, child in edges if parent in first}
@@ -94,7 +93,6 @@ def passing_word(name: str) -> str:
 
 def _equal(scan: Scan) -> Iterator[list[int]]:
     """The tables that hold one another with every copy of every row, by comparison of all rows."""
-    assert scan.graph is not None
     edges, count = scan.graph.standing, len(scan.tables)
     proven = (ints(edges.check) >= Check.COMPARED) & (np.asarray(edges.missing_copies, np.int64) == 0)
     parents, children = ints(edges.parents)[proven], ints(edges.children)[proven]

@@ -91,7 +91,6 @@ def price_edges(
 
 def _edges(scan: Scan, given: Collection[Pair]) -> Iterator[Pair]:
     """The edges that stand, then the given pairs that are none."""
-    assert scan.graph is not None
     yield from zip(scan.graph.standing.parents, scan.graph.standing.children, strict=True)
     yield from sorted(pair for pair in given if not _stands(scan.graph, pair))
 

@@ -123,7 +123,6 @@ def _equal_kept(pair: Pair, preferences: Preferences, priced: PricedEdges, choic
 
 def _kept(scan: Scan, priced: PricedEdges, choice: Choice, given: Collection[Pair]) -> Iterator[Kept]:
     """The tables that are contained in another, or have a given recipe, and stay, with the reason."""
-    assert scan.graph is not None
     gone = set(choice.deleted)
     fallen: defaultdict[int, list[str]] = defaultdict(list)
     for (_, child), because in priced.fallen.items():

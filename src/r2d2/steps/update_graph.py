@@ -48,7 +48,6 @@ def update_graph(
 
     Edges of the tables *unasked*, which are not there to be asked, stay whatever they were proven by.
     """
-    assert old.graph is not None
     away = set(unasked)
     ranked = [profile for number, profile in enumerate(profiles) if number not in away]
     fate = _Fate.of(old, ranked, changes)
@@ -142,7 +141,6 @@ def known_edges(kept: Kept, asked: ContainmentGraph) -> dict[tuple[int, int], Mi
 
 def proven_edges(scan: Scan) -> dict[tuple[int, int], Missing]:
     """All edges of a scan that every row was compared for, with their missing rows and copies."""
-    assert scan.graph is not None
     return _proven(scan.graph.standing)
 
 
@@ -188,7 +186,6 @@ class _Fate:
 
 def _other_probes(old: Scan, ranked: Sequence[TableProfile]) -> Flags:
     """Children that were sampled, and whose most selective columns are others today, by the *ranked* profiles."""
-    assert old.graph is not None
     other = np.zeros(len(old.tables), dtype=bool)
     sampled = {
         child
@@ -209,7 +206,6 @@ def _other_probes(old: Scan, ranked: Sequence[TableProfile]) -> Flags:
 
 def _standing(old: Scan, fate: _Fate) -> tuple[Edges, array[int]]:
     """The standing edges that still hold, and since when."""
-    assert old.graph is not None
     edges = old.graph.standing
     parent, child, check = ints(edges.parents), ints(edges.children), ints(edges.check)
     steady = fate.steady[parent] & fate.steady[child]

@@ -36,7 +36,7 @@ CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn f
 
 
 class Probe(Protocol):
-    """Which rows of a child to look for; see steps.prune_by_content."""
+    """Rows of a child to look for; see steps.prune_by_content."""
 
     @property
     def child(self) -> int:

@@ -1,4 +1,4 @@
-"""What tasks do with slices of tables: hash rows, sample them, and look them up. Plain functions."""
+"""Tasks on slices of tables: hash rows, sample them, and look them up. Plain functions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Hashing:
 
     @property
     def given(self) -> Given:
-        """What another process needs to hash rows alike; it has a reader of its own."""
+        """Key and bits, for another process to hash rows alike; it has a reader of its own."""
         return {"key": self.key.hex(), "bits": self.bits}
 
 
@@ -134,7 +134,7 @@ def _take(column: pa.ChunkedArray, places: NDArray[np.int64]) -> pa.ChunkedArray
 
 
 def look_up_bundle(bundle: Sequence[LookUpWork], *, hashing: Hashing) -> Iterator[Found | Failed]:
-    """Which of the wanted rows stand in each slice: `wanted` lists projections with the rows looked for.
+    """Find the wanted rows that stand in each slice: `wanted` lists projections with the rows looked for.
 
     The first column of a projection is its most telling one: all rows are sifted by it, and only what is left is
     hashed in the other columns too.

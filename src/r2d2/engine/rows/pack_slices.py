@@ -1,4 +1,4 @@
-"""What tasks do with slices whose rows are compared: hash them, sort the hashes and pack them."""
+"""Tasks on slices whose rows are compared: hash them, sort the hashes and pack them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def exchange_folder(spark: SparkSession) -> Iterator[str]:
 
 
 def send(blocks: Iterable[Block], *, folder: str) -> Iterator[Block]:
-    """What goes through the shuffle for each block: itself, or its place in a file of *folder*."""
+    """Message that goes through the shuffle for each block: itself, or its place in a file of *folder*."""
     if not folder:
         yield from blocks
         return
