@@ -82,7 +82,7 @@ def test_nulls_and_values_are_told_apart() -> None:
     nulls, values = one(ColumnStats(5)), one(ColumnStats(0, 1, 3, True, True))
     assert compare_ranges(parent=values, child=nulls).because == "column x: the child has 5 NULLs, the parent none"
     assert compare_ranges(parent=nulls, child=values).because == (
-        "column x: the parent has nothing but NULL, the child has values"
+        "column x: the parent has only NULLs, the child has values"
     )
 
 
@@ -103,5 +103,5 @@ def test_more_rows_rule_a_bag_out() -> None:
 def test_where_nothing_speaks_against_it_the_exact_bounds_are_counted() -> None:
     parent, child = one(ColumnStats(0, 0, 9)), one(ColumnStats(0, 1, 2, True, False))
     assert compare_ranges(parent=parent, child=child).because == (
-        "no range or null count speaks against it (exact bounds for 1 of 1 column)"
+        "no range or null count rules it out (exact bounds for 1 of 1 column)"
     )
