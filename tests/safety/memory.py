@@ -77,7 +77,7 @@ class MemoryFiles:
         return sorted(self._folder(path).entries)
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        yield self._file(path).content
+        yield self._file(path, errno.EINVAL).content
 
     def create(self, path: str, content: Iterable[bytes]) -> None:
         folder, name = self._above(path)
@@ -93,7 +93,7 @@ class MemoryFiles:
 
     def truncate(self, path: str, size_bytes: int) -> None:
         node = self._file(path)
-        self._write(node, node.content[:size_bytes])
+        self._write(node, node.content[:size_bytes].ljust(size_bytes, b"\0"))  # as a disk does beyond the end
 
     def sync(self, path: str) -> None:
         node = self._node(path)
@@ -121,9 +121,9 @@ class MemoryFiles:
             self._node(one)
 
     def move(self, source: str, target: str) -> None:
-        node = self._node(source)
         folder, name = self._above(source)
         other, new_name = self._above(target)
+        node = self._node(source)
         if new_name in other.entries:
             raise error(errno.EEXIST, target)
         self._change(((other.inode, new_name, node.inode), (folder.inode, name, None)))
@@ -266,10 +266,10 @@ class MemoryFiles:
             raise error(errno.ENOTDIR, path)
         return node
 
-    def _file(self, path: str) -> Node:
+    def _file(self, path: str, otherwise: int = errno.EISDIR) -> Node:
         node = self._node(path)
         if node.kind != FILE:
-            raise error(errno.EINVAL, path)
+            raise error(otherwise, path)
         return node
 
     def _above(self, path: str) -> tuple[Node, str]:
