@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.engine.spark.worker_daemon import NEEDED, until_spark_is_gone, without_archives
+from r2d2.engine.spark.worker_daemon import NEEDED, PATIENT_ALLOCATOR, until_spark_is_gone, without_archives
 
 
 def test_archives_leave_the_path_only_if_pyspark_is_installed_beside_them() -> None:
@@ -51,12 +51,14 @@ def test_workers_find_everything_loaded_have_no_archive_to_read_and_miss_no_thre
                 "loaded": sorted(name for name in ("numpy", "pandas", "pyarrow") if name in sys.modules),
                 "archives": [p for p in (*sys.path, *sys.path_importer_cache) if p.endswith((".zip", ".jar"))],
                 "threads": sorted(set(threads_of(os.getppid()))),
+                "allocator": {name: os.environ.get(name) for name in os.environ if "MALLOC" in name},
             }
             yield pa.record_batch({"seen": pa.array([json.dumps(seen)], pa.string())})
 
     rows = spark.range(4).repartition(4).mapInArrow(look, "seen string").collect()
     assert "polars" not in NEEDED
     for seen in (json.loads(row.seen) for row in rows):
+        assert PATIENT_ALLOCATOR.items() <= seen.pop("allocator").items()
         # numpy's and the allocators' own threads know what a fork is
         assert set(seen.pop("threads")) <= {"python", "python3", "jemalloc_bg_thd"}
         assert seen == {"loaded": ["numpy", "pandas", "pyarrow"], "archives": []}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.machinery
+import os
 import sys
 from collections.abc import Callable
 
@@ -24,6 +25,11 @@ NEEDED = (
 )
 
 
+# By default Polars gives freed memory back to the system at once and takes it again for the next slice: page faults
+# were a large part of a worker's time (docs/decisions/0021).
+PATIENT_ALLOCATOR = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:60000,muzzy_decay_ms:60000"}
+
+
 def without_archives(path: list[str]) -> list[str]:
     """The path without the archives that Spark adds for machines without PySpark; unchanged on such a machine."""
     lean = [entry for entry in path if not entry.endswith((".zip", ".jar"))]
@@ -34,6 +40,8 @@ def serve() -> None:
     """Fork a worker whenever Spark asks for one, until Spark is gone."""
     sys.path[:] = without_archives(sys.path)
     sys.path_importer_cache.clear()
+    for name, value in PATIENT_ALLOCATOR.items():
+        os.environ.setdefault(name, value)  # read when a worker loads Polars
     from pyspark import daemon
 
     daemon.worker = until_spark_is_gone(daemon.worker)
