@@ -122,3 +122,8 @@ def test_a_table_of_many_files_is_read_in_pieces_and_put_together(
     assert [problem.where for problem in problems] == ["clash", "broken"]
     assert "string in part-19.parquet" in problems[0].because and "int64 in part-" in problems[0].because
     assert problems[1].because == "part-10.parquet is empty (0 bytes)"
+
+
+def test_a_table_of_which_nothing_was_read_is_named() -> None:
+    found = module.gather_metadata([Table("empty", "parquet", "/lake/empty", ())], [])
+    assert found.problems == [Problem("empty", "it has no file that could be read")] and not found.merged

@@ -25,6 +25,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ({"deleted": frozenset({"part"})}, "a table of this name is deleted, and not restored yet"),
     ({"held": frozenset({"part"})}, "it is under legal hold"),
     ({"protected": frozenset({"part"})}, "it is protected"),
+    ({"fixed": {PART: "tables of this format are not rebuilt"}}, "tables of this format are not rebuilt"),
     ({"parents_of_deleted": {"part": "gone"}}, "gone, which was deleted, is rebuilt from it"),
     ({"taken_apart": {"part": "a b"}}, "it is named like a part of a larger table; `r2d2 scan --split 'a b'` says"),
     ({"protected_owner": owned_by_ann}, "it belongs to ann"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ from r2d2.steps.build_schema_graph import build_schema_graph
 from r2d2.steps.find_changes import Change, Changes
 from r2d2.steps.update_graph import (
     Kept,
+    columns_kept_of,
     known_edges,
     pairs_with,
     proven_edges,
@@ -32,6 +34,7 @@ from r2d2.steps.update_graph import (
 )
 from r2d2.steps.verify_containment import verify_containment
 from tests.steps.test_verify_containment import Bags
+from tests.support.priced_lakes import lake
 
 Pair = tuple[int, int]
 LETTERS = st.text("abc", max_size=4).map(Counter)
@@ -213,3 +216,24 @@ def test_proven_edges_are_those_whose_rows_were_counted() -> None:
     content = Bags([Counter("aab"), Counter("ab"), Counter("c")])
     assert proven_edges(scan_of(content)) == {(0, 1): Missing(0, 0), (1, 0): Missing(0, 1)}
     assert proven_edges(sampled([(0, 1)], [], content)) == {}
+
+
+CHAIN = replace(lake({"a": 3.0, "b": 2.0, "c": 1.0}, [("a", "b"), ("a", "c"), ("b", "c")]), run="first")
+
+
+def test_columns_of_kept_edges_are_those_of_children_with_rows() -> None:
+    kept = update_graph(CHAIN, profiles=CHAIN.profiles, changes=Changes((Change.SAME,) * 3, (0, 1, 2), ()))
+    assert columns_kept_of(kept, 0, CHAIN.profiles) == {("x",)}
+    empty = [replace(profile, rows=0) for profile in CHAIN.profiles]
+    assert columns_kept_of(kept, 0, empty) == set()
+
+
+def test_an_edge_whose_proof_led_through_a_table_that_changed_is_true_and_unfounded() -> None:
+    proofs = array("B", [Check.COMPARED, Check.IMPLIED, Check.COMPARED])
+    standing = replace(CHAIN.graph.standing, check=proofs, via=array("I", [1, 1, 2]))
+    scan = replace(CHAIN, graph=replace(CHAIN.graph, standing=standing))
+    replaced = Changes((Change.SAME, Change.REPLACED, Change.SAME), (0, 1, 2), ())
+    kept = update_graph(scan, profiles=scan.profiles, changes=replaced)
+    assert list(kept.standing.pairs()) == [] and list(kept.unfounded.pairs()) == [(0, 2)]
+    unasked = update_graph(scan, profiles=scan.profiles, changes=replaced, unasked=[2])
+    assert list(unasked.standing.pairs()) == [(0, 2)], "it cannot be asked, so it stays"

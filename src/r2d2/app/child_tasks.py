@@ -25,12 +25,12 @@ LITTLE_PIECES = 2_000
 
 def is_little(items: Sequence[object]) -> bool:
     """Whether work items about slices take less than starting Spark."""
+    from r2d2.engine.rows.table_content import about_rows
+
     parts = [item["slice"] for item in cast("Sequence[SliceWork]", items)]
     if len(parts) > LITTLE_PIECES:
         return False
-    return (
-        sum(part["bytes"] for part in parts) <= LITTLE_BYTES and sum(part["rows"] or 0 for part in parts) <= LITTLE_ROWS
-    )
+    return sum(part["bytes"] for part in parts) <= LITTLE_BYTES and sum(map(about_rows, parts)) <= LITTLE_ROWS
 
 
 def child_program() -> Program:

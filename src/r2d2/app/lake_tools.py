@@ -11,7 +11,7 @@ from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.child_process import ChildProcess
-from r2d2.engine.run.contract import Executor, Report
+from r2d2.engine.run.contract import Executor, Report, last_try
 from r2d2.engine.run.little_first import LittleFirst
 from r2d2.engine.run.spark import SparkExecutor
 from r2d2.engine.spark.session import LazySession
@@ -133,7 +133,8 @@ def read_metadata(
     tables: Sequence[Table], executor: Executor, *, timeout_seconds: float, report: Report | None = None
 ) -> Metadata:
     """Read the metadata of all files and merge it by table."""
-    answers = executor.run(reading_metadata(timeout_seconds), metadata_work(tables), report)
+    with last_try():
+        answers = executor.run(reading_metadata(timeout_seconds), metadata_work(tables), report)
     return gather_metadata(tables, answers)
 
 

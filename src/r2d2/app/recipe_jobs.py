@@ -56,6 +56,8 @@ def try_recipe(
     pair = scan.number_of[names[0]], scan.number_of[names[1]]
     if fixed := without_rebuild(scan.tables[number] for number in pair):
         raise UserError(next(iter(fixed.values())), hint="a recipe can be given for tables of other formats")
+    if recipe.rows is not None and (unlisted := without_row_lists([scan.tables[pair[0]]])):
+        raise UserError(unlisted[0], hint="give a condition instead of a list of rows")
     rows = scan.profiles[pair[1]].rows
     with workspace.session() as session:
         jobs = _recipe_jobs(workspace, scan, session)

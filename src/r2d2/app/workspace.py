@@ -33,7 +33,6 @@ from r2d2.safety.locked_lake import Clock, Lake, posix_files
 from r2d2.safety.paths import SAFETY
 from r2d2.safety.posix import PosixFiles
 from r2d2.safety.recovery import Recovered, open_lake
-from r2d2.safety.registry import Registry
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from r2d2.steps.leave_out_absent import leave_out_absent
@@ -77,7 +76,6 @@ class Workspace:
         self._lake = lake
         self._newest: Scan | None = None
         self._scan: Scan | None = None
-        self._journal: tuple[str, Registry] | None = None  # the lake's root and what its journal says
 
     def newest(self) -> Scan:
         """The newest scan in the state folder, as it was saved."""
@@ -109,7 +107,6 @@ class Workspace:
             with self.deletions(scan) as found:
                 if found is None:
                     return scan
-                self._journal = found.root, found.registry
                 findings = found.findings(deep=False) if found.registry.active else ()
                 return replace(scan, absent=found.absent(scan, findings))
         except (R2D2Error, OSError):
@@ -136,15 +133,15 @@ class Workspace:
             recover_root(root)
 
     def past_deletions(self, scan: Scan) -> PastDeletions:
-        """Earlier deletions by the tables of *scan*, which may be without the deleted ones."""
-        if self._journal is None:
-            try:
-                with posix_files(lake_root(scan)) as files:
-                    self._journal = files.root, Deletions(files).registry
-            except UserError:  # several roots, or a lake that is elsewhere: nothing was ever deleted there
-                return NO_DELETIONS
-        root, registry = self._journal
-        return past_deletions(scan, registry, root)
+        """Earlier deletions by the tables of *scan*, which may be without the deleted ones, from the journal of now.
+
+        Planning takes long: what was deleted meanwhile counts.
+        """
+        try:
+            with posix_files(lake_root(scan)) as files:
+                return past_deletions(scan, Deletions(files).registry, files.root)
+        except UserError:  # several roots, or a lake that is elsewhere: nothing was ever deleted there
+            return NO_DELETIONS
 
     def session(self, *, works: bool = False) -> LazySession:
         """A Spark session that starts when it is first used; *works* for one that reads whole tables."""

@@ -116,9 +116,16 @@ def try_to_read(part: FileSlice) -> str:
 
 def without_rebuild(tables: Iterable[Table]) -> dict[int, str]:
     """By table number the reason, for tables that are neither rebuilt nor rebuilt from."""
-    return {n: why for n, table in enumerate(tables) if (why := format_of(table).capabilities.without_rebuild)}
+    return {n: why for n, table in enumerate(tables) if (why := _without_rebuild(table))}
+
+
+def _without_rebuild(table: Table) -> str:
+    if not is_read(table.format):
+        return f"its format {table.format} is not known here"
+    return format_of(table).capabilities.without_rebuild
 
 
 def without_row_lists(tables: Iterable[Table]) -> dict[int, str]:
     """By table number the reason, for tables whose rows a recipe cannot list."""
-    return {n: why for n, table in enumerate(tables) if (why := format_of(table).capabilities.without_row_lists)}
+    known = ((n, format_of(table)) for n, table in enumerate(tables) if is_read(table.format))
+    return {n: why for n, found in known if (why := found.capabilities.without_row_lists)}

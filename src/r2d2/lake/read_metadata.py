@@ -125,4 +125,6 @@ def gather_metadata(tables: Sequence[Table], answers: Iterable[Profiled | Failed
             metadata.problems.append(Problem(table.name, because, hint=hint))
         elif merged is not None:
             metadata.merged[table.name] = merged
+        else:
+            metadata.problems.append(Problem(table.name, "it has no file that could be read"))
     return metadata

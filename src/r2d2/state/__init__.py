@@ -1,1 +1,1 @@
-"""The state folder: runs, recipes and hashes that later commands start from. docs/state.md documents the format."""
+"""The state folder: runs and recipes that later commands start from. docs/state.md documents the format."""

@@ -12,15 +12,20 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from r2d2.app.lake_tools import read_metadata
 from r2d2.engine.recipes.jobs import RecipeJobs
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.table_content import TableContent
+from r2d2.engine.run.contract import ReaderDied
 from r2d2.engine.run.inline import Inline
 from r2d2.engine.run.spark import SparkExecutor
+from r2d2.errors import UserError
 from r2d2.formats.parquet.read import read_slice
 from r2d2.lake.deadly_slices import deadly_slices
+from r2d2.lake.discover import discover
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column, Token
 from r2d2.steps.infer_recipes import find_boxes
@@ -65,6 +70,31 @@ def test_recipes_are_found_though_another_table_kills_its_reader(spark: Any, tmp
     outcomes = RecipeJobs(content, find_boxes).rebuild({(0, 1): every_row, (0, 2): every_row})
     assert outcomes[0, 1].same and (0, 2) not in outcomes
     assert content.failed == {2: ("killed", "")}
+
+
+class Dying:
+    """An executor whose readers are always killed."""
+
+    def run(self, task: Any, items: Any, report: Any = None) -> Any:
+        raise ReaderDied(UserError("Python on a worker was killed", hint="more memory"))
+
+    exchange = run
+
+
+@pytest.mark.parametrize("third", ["deadly", "harmless"])
+def test_readers_that_are_killed_whatever_they_read_are_told_in_one_sentence(tmp_path: Path, third: str) -> None:
+    tables = [write(tmp_path, name, range(4)) for name in ("one", "two", third)]
+    content = Content(Dying(), tables, Hashing(read_slice, bytes(32)), find_by_name)
+    with pytest.raises(UserError, match="Python on a worker was killed"):
+        content.compare([(0, 1), (0, 2)])
+    every_row = Recipe(projection([Column(("x",), "int64")]))
+    content = Content(Dying(), tables, Hashing(read_slice, bytes(32)), find_by_name)
+    with pytest.raises(UserError, match="Python on a worker was killed"):
+        RecipeJobs(content, find_boxes).rebuild({(0, 1): every_row, (0, 2): every_row})
+    (tmp_path / "lake").mkdir()
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "lake" / "t.parquet")
+    with pytest.raises(UserError, match="Python on a worker was killed"):
+        read_metadata(discover([str(tmp_path / "lake")]).tables, Dying(), timeout_seconds=9)
 
 
 def find_by_name(parts: Any) -> dict[int, str]:

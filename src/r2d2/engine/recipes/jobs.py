@@ -21,7 +21,7 @@ from r2d2.engine.recipes.sums import Rebuilt, Summed, rebuilt_by, summed
 from r2d2.engine.recipes.work_items import reads_of, relative_to, shipped, weight_of
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import BYTES_PER_TASK
-from r2d2.engine.run.contract import ReaderDied, Task
+from r2d2.engine.run.contract import ReaderDied, Task, last_try
 from r2d2.model import predicate as predicates
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import ChosenRows, Order, Recipe, projection
@@ -192,7 +192,8 @@ class RecipeJobs:
         except ReaderDied as died:
             if not self._find_deadly(pieces()):
                 raise died.reason
-            answers = self.content.executor.run(task, pieces())
+            with last_try():
+                answers = self.content.executor.run(task, pieces())
         for answer in answers:
             if answer["kind"] == "failed":
                 self.content.failed.setdefault(answer["table"], (answer["because"], answer["hint"]))

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from r2d2.engine.rows.compare_tables import Pair, comparing, share_projections, summed
 from r2d2.engine.rows.hash_slices import Hashing, looking_up, sampling
 from r2d2.engine.rows.table_content import TableContent, known_rows
-from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task
+from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task, last_try
 from r2d2.model.containment import Missing
 from r2d2.model.progress import Done, Reading
 from r2d2.model.schema import Column, Token
@@ -234,7 +234,8 @@ class Content:
             for number, why in deadly.items():
                 self._note({"kind": "failed", "table": pieces[number]["table"], "because": why, "hint": ""})
             alive = [piece for piece in pieces if piece["table"] not in self.failed]
-            return job(alive, self._telling(alive))
+            with last_try():
+                return job(alive, self._telling(alive))
 
     def _telling(self, pieces: Sequence[Item]) -> Report | None:
         """How the executor tells how far it is, if someone asked."""

@@ -6,7 +6,8 @@ which order and how often bundles are run. Each implementation has to pass tests
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -64,6 +65,15 @@ class ReaderDied(NoAnswer):
     def __init__(self, reason: Exception) -> None:
         super().__init__(str(reason))
         self.reason = reason
+
+
+@contextmanager
+def last_try() -> Iterator[None]:
+    """Within, a killed reader is told by its reason, for people: nobody tries again."""
+    try:
+        yield
+    except ReaderDied as died:
+        raise died.reason from died.reason.__cause__
 
 
 class Executor(Protocol):
