@@ -10,13 +10,19 @@ from typing import Any
 
 import pytest
 
-from r2d2.engine.spark.worker_daemon import NEEDED, PATIENT_ALLOCATOR, until_spark_is_gone, without_archives
+from r2d2.engine.spark.worker_daemon import NEEDED, PATIENT, POLARS_OWN, patient, until_spark_is_gone, without_archives
 
 
 def test_archives_leave_the_path_only_if_pyspark_is_installed_beside_them() -> None:
     archives = ["/spark/python/lib/pyspark.zip", "/spark/jars/spark-core.jar"]
     assert without_archives([*archives, *sys.path]) == [p for p in sys.path if not p.endswith((".zip", ".jar"))]
     assert without_archives([*archives, "/nothing/here"]) == [*archives, "/nothing/here"]
+
+
+def test_freed_memory_is_kept_unless_a_person_says_otherwise() -> None:
+    assert patient("") == patient(POLARS_OWN) == PATIENT
+    asked = "dirty_decay_ms:0"
+    assert patient(asked) == patient(f"{POLARS_OWN},{asked}") == f"{PATIENT},{asked}"
 
 
 def test_a_worker_whose_line_is_closed_ends_as_one_that_failed() -> None:
@@ -51,14 +57,14 @@ def test_workers_find_everything_loaded_have_no_archive_to_read_and_miss_no_thre
                 "loaded": sorted(name for name in ("numpy", "pandas", "pyarrow") if name in sys.modules),
                 "archives": [p for p in (*sys.path, *sys.path_importer_cache) if p.endswith((".zip", ".jar"))],
                 "threads": sorted(set(threads_of(os.getppid()))),
-                "allocator": {name: os.environ.get(name) for name in os.environ if "MALLOC" in name},
+                "allocator": os.environ.get("_RJEM_MALLOC_CONF", ""),
             }
             yield pa.record_batch({"seen": pa.array([json.dumps(seen)], pa.string())})
 
     rows = spark.range(4).repartition(4).mapInArrow(look, "seen string").collect()
     assert "polars" not in NEEDED
     for seen in (json.loads(row.seen) for row in rows):
-        assert PATIENT_ALLOCATOR.items() <= seen.pop("allocator").items()
+        assert PATIENT in seen.pop("allocator")
         # numpy's and the allocators' own threads know what a fork is
         assert set(seen.pop("threads")) <= {"python", "python3", "jemalloc_bg_thd"}
         assert seen == {"loaded": ["numpy", "pandas", "pyarrow"], "archives": []}

@@ -27,7 +27,14 @@ NEEDED = (
 
 # By default Polars gives freed memory back to the system at once and takes it again for the next slice: page faults
 # were a large part of a worker's time (docs/decisions/0021).
-PATIENT_ALLOCATOR = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:60000,muzzy_decay_ms:60000"}
+ALLOCATOR = "_RJEM_MALLOC_CONF"
+PATIENT = "dirty_decay_ms:60000,muzzy_decay_ms:60000"
+POLARS_OWN = "dirty_decay_ms:500,muzzy_decay_ms:1000"  # in the environment of a program that has loaded Polars
+
+
+def patient(there: str) -> str:
+    """The allocator's settings with ours; what a person has set comes last, and so wins."""
+    return ",".join(filter(None, (PATIENT, there.removeprefix(POLARS_OWN).strip(","))))
 
 
 def without_archives(path: list[str]) -> list[str]:
@@ -40,8 +47,7 @@ def serve() -> None:
     """Fork a worker whenever Spark asks for one, until Spark is gone."""
     sys.path[:] = without_archives(sys.path)
     sys.path_importer_cache.clear()
-    for name, value in PATIENT_ALLOCATOR.items():
-        os.environ.setdefault(name, value)  # read when a worker loads Polars
+    os.environ[ALLOCATOR] = patient(os.environ.get(ALLOCATOR, ""))  # read when a worker loads Polars
     from pyspark import daemon
 
     daemon.worker = until_spark_is_gone(daemon.worker)
