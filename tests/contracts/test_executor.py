@@ -286,6 +286,7 @@ def test_a_child_process_does_only_tasks_that_it_can_make_again() -> None:
         ChildProcess(child_program).run(unknown, [{"kind": "echo", "say": 1}])
 
 
+@pytest.mark.slow
 def test_a_child_process_is_not_waited_for_without_end(tmp_path: Path) -> None:
     endless = write(tmp_path / "endless.parquet", range(3))
     command = [sys.executable, "-P", deadly_child.__file__]

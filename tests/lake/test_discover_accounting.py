@@ -335,6 +335,7 @@ def test_a_very_deep_lake_is_walked(tmp_path: Path) -> None:
     assert len(found.tables) == 2
 
 
+@pytest.mark.slow
 def test_two_runs_say_the_same_and_two_thousand_folders_take_no_time(tmp_path: Path) -> None:
     for number in range(2000):
         write(tmp_path, f"g{number % 40}/t{number}/part-0.parquet")

@@ -71,6 +71,7 @@ def test_an_old_plan_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
         assert done.returncode == 2 and "make a new plan" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_old_journal_stops_every_command_and_nothing_is_touched(lake: Path, tmp_path: Path) -> None:
     plan = plan_for(lake, tmp_path)
     before, here = all_of(lake), ("--lake", lake)
