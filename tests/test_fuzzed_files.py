@@ -54,8 +54,8 @@ def _scan_and_check(spark: Any, seed: str, files: int, reader: str) -> list[str]
     with tempfile.TemporaryDirectory(dir=base) as name, pytest.MonkeyPatch.context() as patch:
         if reader == "fast":  # and whatever is done with large tables
             patch.setattr(read_slice, "SMALL_BYTES", 0)
-            for step in (prune_by_content, verify_containment):
-                patch.setattr(step, "SMALL_ROWS", 0)
+            patch.setattr(prune_by_content, "WITHIN", 1.0)
+            patch.setattr(verify_containment, "SMALL_ROWS", 0)
         folder = Path(name)
         write_fuzzed_lake(folder / "lake", seed, files=files, per_original=PER_ORIGINAL)
         given = load_settings({"state": str(folder / "state"), "footer_timeout": 5.0}, environment={})

@@ -52,8 +52,8 @@ def write_lakes(folder: Path, first_seed: int, count: int = LAKES_PER_SCAN) -> N
 @given(st.integers(0, 10**9), st.booleans(), st.booleans())
 def test_the_graph_is_what_counting_every_row_gives(spark: Any, seed: int, all_are_small: bool, fast: bool) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        for step in (prune_by_content, verify_containment):
-            patch.setattr(step, "SMALL_ROWS", 2_000 if all_are_small else 0)
+        patch.setattr(prune_by_content, "WITHIN", 0.0 if all_are_small else 1.0)
+        patch.setattr(verify_containment, "SMALL_ROWS", 2_000 if all_are_small else 0)
         patch.setattr(read_slice, "SMALL_BYTES", 0 if fast else 1 << 40)
         folder = Path(name)
         write_lakes(folder, seed * LAKES_PER_SCAN)

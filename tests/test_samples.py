@@ -66,7 +66,7 @@ def test_a_child_that_lacks_every_row_is_caught_whichever_column_shows_it(lake: 
 def test_with_epsilon_the_sample_catches_it_before_rows_are_compared(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step, "SMALL_ROWS", 0)
+    monkeypatch.setattr(step, "WITHIN", 1.0)
     assert asked(lake, "all", "other", epsilon=0.1).trail[-1].check == "prune_by_content"
     assert asked(lake, "all", "other").trail[-1].check == "verify_containment"
 
@@ -98,7 +98,7 @@ def test_where_copies_count_a_sample_says_that_it_did_not_count_them(lake: Path)
 
 
 def test_a_cheap_sample_names_the_columns_and_promises_nothing(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step, "SMALL_ROWS", 0)
+    monkeypatch.setattr(step, "WITHIN", 1.0)
     write(lake / "gaps.parquet", GAPS)
     answer = asked(lake, "gaps", "some")
     assert answer.because.startswith("a sampled row of the child has no equal in the parent in 4 of its 8 columns: c")
@@ -138,7 +138,7 @@ def test_the_columns_named_are_those_compared_also_beside_a_deleted_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A deleted table stays in the graph, but says nothing about which columns are selective any more."""
-    monkeypatch.setattr(step, "SMALL_ROWS", 0)
+    monkeypatch.setattr(step, "WITHIN", 1.0)
     lake = tmp_path / "lake"
     write(lake / "all.parquet", GAPS, extra=[n % 3 for n in GAPS])
     write(lake / "some.parquet", range(500, 520), extra=[1] * 20)

@@ -32,7 +32,7 @@ OLD_NS = 1_600_000_000_123_456_789
 @pytest.fixture(autouse=True)
 def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables here are tiny; treat them as if comparing two were work."""
-    monkeypatch.setattr(prune_by_content, "SMALL_ROWS", 10**9)
+    monkeypatch.setattr(prune_by_content, "WITHIN", 0.0)
     monkeypatch.setattr(verify_containment, "SMALL_ROWS", 0)
 
 

@@ -122,8 +122,8 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
     settings, small_rows = KINDS[kind]
     rng = random.Random(f"{seed} {kind}")
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        for step in (prune_by_content, verify_containment):
-            patch.setattr(step, "SMALL_ROWS", small_rows)
+        patch.setattr(prune_by_content, "WITHIN", 0.0 if small_rows else 1.0)
+        patch.setattr(verify_containment, "SMALL_ROWS", small_rows)
         folder = Path(name) / "lake"
         folder.mkdir()
         aside = Path(name) / "aside"

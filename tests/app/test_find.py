@@ -48,8 +48,8 @@ def as_dict(found: tuple[Likeness, ...]) -> dict[str, tuple[int, bool]]:
 def test_what_is_found_is_what_counting_every_row_gives(seed: int, all_are_small: bool) -> None:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        for step in (prune_by_content, verify_containment):
-            patch.setattr(step, "SMALL_ROWS", 20_000 if all_are_small else 0)
+        patch.setattr(prune_by_content, "WITHIN", 0.0 if all_are_small else 1.0)
+        patch.setattr(verify_containment, "SMALL_ROWS", 20_000 if all_are_small else 0)
         (Path(name) / "lake").mkdir()
         lake = ChangingLake(Path(name) / "lake", rng, tidy=True)
         for _ in range(rng.randint(0, 3)):

@@ -197,7 +197,7 @@ def test_a_column_that_a_file_lacks_is_null_and_folders_are_columns(case: Case, 
     read = values(case, part, "Day", "city", "id", "nowhere")
     rows = len(read["id"])
     assert read["Day"] == [7] * rows and read["city"] == read["nowhere"] == [None] * rows
-    assert registry.slice_range(part, ("Day",)) == ("int", 7, 7) and registry.slice_range(part, ("city",)) is None
+    assert registry.slice_range(part, ("Day",)) == ("number", 7, 7) and registry.slice_range(part, ("city",)) is None
 
 
 def test_names_are_folded_if_asked(case: Case, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_range_holds_every_value(case: Case, tmp_path: Path, ids: list[int | N
     for part in case.format.slices([file], {}):
         known = registry.slice_range(part, ("id",))
         for value in values(case, part, "id")["id"]:
-            assert value is None or known is None or (known[0] == "int" and known[1] <= value <= known[2])
+            assert value is None or known is None or (known[0] == "number" and known[1] <= value <= known[2])
     assert registry.slice_range(part, ("nowhere",)) is None
 
 

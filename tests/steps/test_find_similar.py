@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from r2d2.engine.rows.content import Looked
 from r2d2.model.containment import EXACT_BAG, EXACT_SET, Containment, Missing
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
@@ -29,21 +30,27 @@ class Letters:
 
     def take_samples(self, probes: Sequence[Probe]) -> Mapping[int, Rows]:
         return {
-            probe.child: [(row, ord(row), "", 0) for row in sorted(self.bags[probe.child].elements())][: probe.rows]
+            probe.child: [(row, ord(row), ()) for row in sorted(self.bags[probe.child].elements())][: probe.rows]
             for probe in probes
         }
 
+    def parts(self, table: int) -> int:
+        return 100
+
     def look_for_rows(
-        self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Probe], samples: Mapping[int, Rows]
-    ) -> Mapping[Pair, set[str]]:
+        self,
+        parents_of: Mapping[int, Sequence[int]],
+        probes: Mapping[int, Probe],
+        samples: Mapping[int, Rows],
+        *,
+        within: float = 1.0,
+    ) -> Mapping[Pair, Looked]:
+        wanted = {child: {text for text, *_ in rows} for child, rows in samples.items()}
         return {
-            (parent, child): {text for text, *_ in samples[child] if text in self.bags[parent]}
+            (parent, child): Looked(wanted[child], {text for text in wanted[child] if text in self.bags[parent]})
             for child, parents in parents_of.items()
             for parent in parents
         }
-
-    def at_hand(self, table: int, columns: Collection[Column]) -> bool:
-        return False
 
     def compare(
         self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from r2d2.engine.rows.content import Looked
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
@@ -57,17 +58,27 @@ class InMemory:
     def _sample(self, probe: Probe) -> Rows:
         rows = self.tables[probe.child].seen_in(probe.columns)
         drawn = self.rng.choices(rows, k=probe.rows) if probe.uniform else rows[: probe.rows]
-        return [(repr(row), row[0], "", 0) for row in drawn]
+        return [(repr(row), row[0], ()) for row in drawn]
+
+    def parts(self, table: int) -> int:
+        return len(self.tables[table].rows)
 
     def look_for_rows(
-        self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Probe], samples: Mapping[int, Rows]
-    ) -> Mapping[Pair, set[str]]:
+        self,
+        parents_of: Mapping[int, Sequence[int]],
+        probes: Mapping[int, Probe],
+        samples: Mapping[int, Rows],
+        *,
+        within: float = 1.0,
+    ) -> Mapping[Pair, Looked]:
+        self.within = within
         self.looked_for = {child: list(parents) for child, parents in parents_of.items()}
         found = {}
         for child, parents in parents_of.items():
             for parent in set(parents) - self.unreadable:
                 held = {repr(row) for row in self.tables[parent].seen_in(probes[child].columns)}
-                found[parent, child] = held & {text for text, *_ in samples[child]}
+                wanted = {text for text, *_ in samples[child]}
+                found[parent, child] = Looked(wanted, held & wanted)
         return found
 
     def contained(self, parent: int, child: int) -> bool:
@@ -83,14 +94,20 @@ def prune(
     guaranteed: bool,
     rows: int = 50,
     width: int = 2,
-    small_too: bool = True,
+    proof_follows: bool = False,
 ) -> ContainmentGraph:
     ordered = sorted(pairs)
     edges = Edges.of(array("I", [p for p, _ in ordered]), array("I", [c for _, c in ordered]))
     profiles = [table.profile(f"t{number}") for number, table in enumerate(content.tables)]
     graph = ContainmentGraph(tuple(profile.table for profile in profiles), edges, "prune_by_minmax")
     return prune_by_content(
-        graph, profiles=profiles, width=width, rows=rows, guaranteed=guaranteed, content=content, small_too=small_too
+        graph,
+        profiles=profiles,
+        width=width,
+        rows=rows,
+        guaranteed=guaranteed,
+        content=content,
+        proof_follows=proof_follows,
     )
 
 
@@ -156,16 +173,17 @@ def test_what_falls_is_counted_and_marked_and_what_stands_is_marked() -> None:
         assert set(edges.missing_rows) == {-1}, "a sample counts nothing"
 
 
-def test_small_parents_are_left_to_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step, "SMALL_ROWS", 50)
-    tables = [wide(range(50)), wide(range(51)), wide(range(60)), wide(range(10, 12))]
+def test_a_parent_that_is_read_in_few_parts_is_left_to_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of a table cannot be read alone where it is read in fewer than ten parts (here, one for each row)."""
+    monkeypatch.setattr(step, "WITHIN", 0.1)
+    tables = [wide(range(9)), wide(range(10)), wide(range(60)), wide(range(5, 7))]
     content = InMemory(tables)
-    pruned = prune(content, [(0, 3), (1, 3), (2, 3)], guaranteed=True, small_too=False)
-    assert content.looked_for == {3: [1, 2]}
+    pruned = prune(content, [(0, 3), (1, 3), (2, 3)], guaranteed=True, proof_follows=True)
+    assert (content.looked_for, content.within) == ({3: [1, 2]}, 0.1)
     assert pairs_of(pruned.standing) == {(0, 3): Check.NONE, (1, 3): Check.SAMPLED, (2, 3): Check.SAMPLED}
     everything = InMemory(tables)
-    prune(everything, [(0, 3), (1, 3), (2, 3)], guaranteed=True, small_too=True)
-    assert everything.looked_for == {3: [0, 1, 2]}
+    prune(everything, [(0, 3), (1, 3), (2, 3)], guaranteed=True)
+    assert (everything.looked_for, everything.within) == ({3: [0, 1, 2]}, 1.0)
 
 
 def test_where_there_is_nothing_to_sample_nothing_is_asked() -> None:

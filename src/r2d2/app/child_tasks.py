@@ -64,6 +64,12 @@ def _sample(given: Given) -> Task[Any, Any]:
     return sampling(_hashing(given))
 
 
+def _locate(given: Given) -> Task[Any, Any]:
+    from r2d2.engine.rows.hash_slices import locating
+
+    return locating(_hashing(given))
+
+
 def _look_up(given: Given) -> Task[Any, Any]:
     from r2d2.engine.rows.hash_slices import looking_up
 
@@ -85,6 +91,7 @@ def _hashing(given: Given) -> Hashing:
 TASKS: Mapping[str, Callable[[Given], Task[Any, Any] | Exchange[Any, Any]]] = {
     "metadata": _metadata,
     "sample": _sample,
+    "locate": _locate,
     "look_up": _look_up,
     "hash": _hash,
 }

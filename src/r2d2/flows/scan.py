@@ -84,7 +84,7 @@ def prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Pro
         guaranteed=scan.samples_guarantee,
         content=content,
         containment=scan.containment,
-        small_too=not settings.verify,
+        proof_follows=settings.verify,
         ranked=scan.ranked_profiles,
     )
     return noted(replace(scan, graph=pruned), content)

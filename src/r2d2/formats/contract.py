@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from r2d2.formats.merge import FilesProfile
+from r2d2.model.profile import Value
 from r2d2.model.schema import Token
 from r2d2.model.table import DataFile
 from r2d2.stores.contract import Store
@@ -24,8 +25,8 @@ FileSlice = Mapping[str, Any]
 `rows` the rows (None: not known before reading), `bytes` their size, `partition` the values of the folder names with
 their types, `fold` whether names of columns are folded to one case. A format may add fields of its own."""
 
-Range = tuple[str, int, int]
-"""The word int or date (days since 1970), the least value, the greatest."""
+Range = tuple[str, Value, Value]
+"""The kind of value (`model.types.kind_of`), a value that none lies below, one that none lies above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +95,4 @@ class TableFormat(Protocol):
         """Read columns of one slice, all of one length; a column that its file lacks is NULL (HAZARDS 9)."""
 
     def range(self, part: FileSlice, token: Token) -> Range | None:
-        """Bounds of a column of whole numbers or dates in one slice, NULLs aside; None if they are unknown."""
+        """Bounds of a column in one slice, NULL and NaN aside; None if they are unknown."""

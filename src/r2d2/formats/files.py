@@ -120,4 +120,4 @@ def partition_range(raw: str | None, kind: str) -> Range | None:
     if raw is None or kind == "string":
         return None
     value = int(raw) if kind == "int64" else (date.fromisoformat(raw) - date(1970, 1, 1)).days
-    return ("int" if kind == "int64" else "date"), value, value
+    return ("number" if kind == "int64" else "date"), value, value

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
 Listed = Sequence[Sequence[str]]  # column tokens
-SampledRow = tuple[str, int, str, int]
-"""A row to look for: its hash in all columns of a probe, half of its hash in the first of them, and that one's value
-if it is an int or a date ("" if it is neither, or NULL)."""
+Ordered = tuple[str, int | float | str]  # the kind of a value, and the value in a form that compares; ("", 0): unknown
+SampledRow = tuple[str, int, tuple[Ordered, ...]]
+"""A row to look for: its hash in all columns of a probe, half of its hash in the first of them, and its values."""
 Projection = tuple[int, Listed, int]  # its number, its columns, and the hash ranges that its rows are cut into
 WantedRows = tuple[int, Listed, Sequence[SampledRow]]  # the number of a projection, its columns, the rows looked for
 ShippedRecipe = tuple[int, object, str]  # its number, the recipe as JSON, the bitmap of its listed rows in base64
@@ -49,6 +49,16 @@ class LookUpWork(TypedDict):
     kind: Literal["look_up"]
     table: int
     slice: FileSlice
+    wanted: Sequence[WantedRows]
+
+
+class LocateWork(TypedDict):
+    """Ask which of the wanted rows may stand in a slice, by its bounds alone."""
+
+    kind: Literal["locate"]
+    table: int
+    slice: FileSlice
+    place: int  # of the slice in its table
     wanted: Sequence[WantedRows]
 
 
@@ -126,7 +136,7 @@ class DifferWork(TypedDict):
     examples: int
 
 
-SliceWork = SampleWork | LookUpWork | HashWork
+SliceWork = SampleWork | LocateWork | LookUpWork | HashWork
 RecipeWork = SearchWork | RebuildWork | DistinctWork | DifferWork
 
 
@@ -148,6 +158,16 @@ class Sampled(TypedDict):
     kind: Literal["sampled"]
     table: int
     rows: Sequence[SampledRow]
+
+
+class Located(TypedDict):
+    """The hashes of wanted rows that a slice may hold."""
+
+    kind: Literal["located"]
+    table: int
+    place: int
+    projection: int
+    rows: Sequence[str]
 
 
 class Found(TypedDict):

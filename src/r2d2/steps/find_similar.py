@@ -79,7 +79,7 @@ def find_similar(
         guaranteed=False,  # every pair that is left is compared row by row
         content=content,
         containment=containment,
-        small_too=False,
+        proof_follows=True,
     )
     concerned = {*likely.standing.parents, *likely.standing.children}
     mine = {pair: missing for pair, missing in known.items() if concerned.issuperset(pair)}
@@ -131,7 +131,7 @@ def _count_nearest(
     if not samples.get(table) or not others:
         return {}
     found = content.look_for_rows({table: others}, {table: probe}, samples)
-    shares = {parent: len(rows) for (parent, _), rows in found.items() if rows}
+    shares = {parent: len(rows.there) for (parent, _), rows in found.items() if rows.there}
     chosen = sorted(shares, key=lambda parent: (-shares[parent], parent))[: CANDIDATES * most]
     counted, _ = content.compare([(parent, table) for parent in chosen])
     return {parent: missing for (parent, _), missing in counted.items()}

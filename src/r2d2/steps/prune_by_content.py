@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -18,12 +18,13 @@ from r2d2.model.containment import EXACT_SET, Containment
 from r2d2.model.graph import Check, ContainmentGraph
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema, Token
+from r2d2.model.work import Ordered
 from r2d2.steps.edges.arrays import take
 
-SMALL_ROWS = 20_000  # a parent of so few rows is compared whole as cheaply as sampled
+WITHIN = 1 / 8  # the share of a parent that may be read to look for a sample where every row is compared anyway
 
 Pair = tuple[int, int]  # parent, child
-Rows = Sequence[tuple[str, int, str, int]]  # what is needed to find a row again; the first text is its hash
+Rows = Sequence[tuple[str, int, tuple[Ordered, ...]]]  # what is needed to find a row again; the text is its hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,39 @@ class Probe:
     uniform: bool  # drawn from all rows alike; else from a few places, which is cheaper and guarantees nothing
 
 
+class Found(Protocol):
+    """Sampled rows of a child, by their hashes."""
+
+    @property
+    def looked_for(self) -> Set[str]:
+        """All that were looked for."""
+
+    @property
+    def there(self) -> Set[str]:
+        """Those of them that the parent has."""
+
+
 class Content(Protocol):
     """Reader of the tables; those that cannot be read are left out of its answers, and rule nothing out."""
+
+    def parts(self, table: int) -> int:
+        """In how many parts a table is read: what may be left out of a look-up."""
 
     def take_samples(self, probes: Sequence[Probe]) -> Mapping[int, Rows]:
         """By child, sampled rows."""
 
     def look_for_rows(
-        self, parents_of: Mapping[int, Sequence[int]], probes: Mapping[int, Probe], samples: Mapping[int, Rows]
-    ) -> Mapping[tuple[int, int], set[str]]:
-        """By (parent, child), the hashes of the sampled rows of the child that are in the parent."""
+        self,
+        parents_of: Mapping[int, Sequence[int]],
+        probes: Mapping[int, Probe],
+        samples: Mapping[int, Rows],
+        *,
+        within: float = 1.0,
+    ) -> Mapping[tuple[int, int], Found]:
+        """By (parent, child), the sampled rows of the child that were looked for, and those that are in the parent.
+
+        Pairs for which more than the share *within* of the parent would have to be read are left out.
+        """
 
 
 def rows_to_sample(*, missing_share: float, risk: float) -> int:
@@ -77,23 +101,24 @@ def prune_by_content(
     guaranteed: bool,
     content: Content,
     containment: Containment = EXACT_SET,
-    small_too: bool = True,
+    proof_follows: bool = False,
     ranked: Sequence[TableProfile] | None = None,
 ) -> ContainmentGraph:
     """The edges for whose children every sampled row was found in the parent; never drops a true one.
 
     If *guaranteed*, the sample keeps the promise of Theorem 4.2: rows are drawn uniformly and looked for in all
     columns. Else they are drawn from few places and looked for in the *width* most selective columns.
-    Unless *small_too*, edges with a small parent are left as they are: comparing all its rows costs no more. Which
-    columns tell rows apart is judged by *ranked*, or by all profiles.
+    If a *proof_follows*, which reads every row once, no more than a small share of a parent is read here: where that
+    is not enough to look for a row, the edge is left as it is. Which columns tell rows apart is judged by *ranked*, or
+    by all profiles.
     """
-
-    def is_small(table: int) -> bool:
-        rows = profiles[table].rows
-        return rows is not None and rows <= SMALL_ROWS
-
+    within = WITHIN if proof_follows else 1.0
     asked = [pair for pair in graph.standing.pairs() if profiles[pair[1]].rows != 0]
-    asked = [pair for pair in asked if small_too or not is_small(pair[0])] if containment.one_witness_refutes else []
+    asked = (
+        [pair for pair in asked if not proof_follows or within * content.parts(pair[0]) >= 1]
+        if containment.one_witness_refutes
+        else []
+    )
     if not asked:
         return _split(graph, sampled=(), missing=())
     children = sorted({child for _, child in asked})
@@ -108,8 +133,8 @@ def prune_by_content(
     for parent, child in asked:
         if samples.get(child):
             parents_of[child].append(parent)
-    found = content.look_for_rows(parents_of, probes, samples)
-    missing = {pair for pair, rows in found.items() if not rows.issuperset(text for text, *_ in samples[pair[1]])}
+    found = content.look_for_rows(parents_of, probes, samples, within=within)
+    missing = {pair for pair, rows in found.items() if rows.looked_for > rows.there}
     return _split(graph, sampled=found.keys(), missing=missing)
 
 

@@ -112,5 +112,5 @@ def test_a_partition_value_is_a_range_of_one(tmp_path: Path) -> None:
         "fold": True,
     }
     assert slice_range(part, ("day",)) == ("date", 19724, 19724)
-    assert slice_range(part, ("n",)) == ("int", 7, 7)
+    assert slice_range(part, ("n",)) == ("number", 7, 7)
     assert slice_range(part, ("s",)) is None

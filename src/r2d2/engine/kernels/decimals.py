@@ -7,12 +7,14 @@ land on a quotient of at most limit / 5^k.
 from __future__ import annotations
 
 from functools import cache
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r2d2.engine.kernels.arrow_values import Live
 from r2d2.engine.kernels.keys import LARGEST_SCALE, Kind, Kinds
+from r2d2.engine.kernels.loops import LOOPS
 from r2d2.engine.kernels.mixing import Words
 from r2d2.engine.kernels.numeric import Canonical, Wide
 from r2d2.engine.kernels.words128 import (
@@ -25,12 +27,15 @@ from r2d2.engine.kernels.words128 import (
 )
 
 _LARGEST = 2**63 - 1
+_BEYOND = 255  # no kind: the unscaled value takes more than 64 bits
 
 
 def canonical_decimal(limbs: NDArray[np.uint64], scale: int, live: Live) -> Canonical:
     """Canonical form of unscaled values, given as little-endian limbs (rows, 1 | 2 | 4); *live* flags non-NULL rows."""
     if scale < 0 or scale > LARGEST_SCALE:
         return _one_by_one(limbs, scale, live)
+    if LOOPS.compiled and scale > 0:
+        return _compiled(LOOPS.compiled, limbs, scale, live)
     low = np.ascontiguousarray(limbs[:, 0]).view(np.int64)
     if limbs.shape[1] == 1:
         return Canonical(*_canonical_64(low, scale))
@@ -41,6 +46,25 @@ def canonical_decimal(limbs: NDArray[np.uint64], scale: int, live: Live) -> Cano
     if not beyond.any():
         return Canonical(words, kinds)
     return _replace_beyond(words, kinds, np.flatnonzero(beyond), limbs, scale)
+
+
+def _compiled(loops: ModuleType, limbs: NDArray[np.uint64], scale: int, live: Live) -> Canonical:
+    words, kinds = np.empty(len(limbs), np.uint64), np.empty(len(limbs), np.uint8)
+    power = _inverse_64(scale) if 5**scale <= _LARGEST else (np.uint64(1), np.uint64(0))
+    loops.decimals(
+        np.ascontiguousarray(limbs).reshape(-1),
+        limbs.shape[1],
+        min(scale, 63),
+        np.array([*power, *_inverse_64(1)], np.uint64),
+        2.0**-scale,
+        np.array([Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL + scale, _BEYOND], np.uint64),
+        words,
+        kinds,
+    )
+    rows = np.flatnonzero(kinds == _BEYOND)
+    kinds[rows] = Kind.INTEGER  # also where it is NULL, and stays
+    rows = rows if live is None else rows[live[rows]]
+    return _replace_beyond(words, kinds, rows, limbs, scale) if len(rows) else Canonical(words, kinds)
 
 
 def _canonical_64(values: NDArray[np.int64], scale: int) -> tuple[Words, Kinds]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from r2d2.engine.kernels.loops import LOOPS
 from r2d2.engine.kernels.mixing import (
     Hashes,
     Words,
@@ -100,8 +101,12 @@ def column_keys(token: Sequence[str], key: bytes) -> ColumnKeys:
 
 def hash_word(words: Words, kinds: Kinds, *, keys: ColumnKeys, out: Hashes) -> None:
     """Hash values of one word, all of one kind or each of its own, into both halves."""
-    places = kinds if isinstance(kinds, int) else kinds.astype(np.intp)
-    mix_pair(words, keys.first.take(places), keys.second.take(places), out)
+    if isinstance(kinds, int):
+        mix_pair(words, keys.first[kinds], keys.second[kinds], out)
+    elif LOOPS.compiled:
+        LOOPS.compiled.mix_by_kind(np.ascontiguousarray(words), kinds, keys.first, keys.second, out[0], out[1])
+    else:
+        mix_pair(words, keys.first.take(kinds), keys.second.take(kinds), out)
 
 
 @lru_cache(maxsize=8192)

@@ -19,6 +19,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from r2d2.engine.kernels.loops import LOOPS
+
 HASH_VERSION = 1
 BLOCK_ROWS = 32_768  # a few eight-byte temporaries of this many rows stay in a core's own cache
 
@@ -65,6 +67,9 @@ def mix(words: Words) -> None:
 
 def mix_pair(words: Words, first: Words | np.uint64, second: Words | np.uint64, out: Hashes) -> None:
     """Write both halves of *words* under the secrets *first* and *second*: one pair for all, or a pair for each."""
+    if LOOPS.compiled and isinstance(first, np.uint64):
+        LOOPS.compiled.mix_pair(np.ascontiguousarray(words), first, second, out[0], out[1])
+        return
     np.bitwise_xor(words, first, out=out[0])
     mix(out[0])
     np.bitwise_xor(out[0], second, out=out[1])

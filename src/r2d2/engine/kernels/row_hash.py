@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from r2d2.engine.kernels.column_hash import hash_column, hashed_in_blocks
 from r2d2.engine.kernels.keys import Token
+from r2d2.engine.kernels.loops import LOOPS
 from r2d2.engine.kernels.mixing import BLOCK_ROWS, Hashes, Words, mix, secret_words
 
 ALL_BITS = 128
@@ -41,6 +42,7 @@ def hash_rows(
     sums = plan_sums([{tokens.index(token) for token in projection} for projection in projections])
     out = [np.zeros((2, len(columns[tokens[0]])), np.uint64) for _ in projections]
     secrets = secret_words(key=key, purpose=b"row", count=2)
+    LOOPS.expect(sum(len(columns[token]) for token in tokens))
     begin = 0
     for hashes in _blocks([(token, columns[token]) for token in tokens], key):
         end = begin + hashes[0].shape[1]
@@ -119,6 +121,9 @@ def _add_up(hashes: Sequence[Hashes], sums: Sequence[Sum], out: Sequence[Hashes]
 def _finish(total: Hashes, secrets: Words, bits: int) -> None:
     """Mix the sums so that each half depends on both, and keep the upper *bits*."""
     first, second = total
+    if LOOPS.compiled:
+        LOOPS.compiled.finish(first, second, secrets[0], secrets[1], _upper_bits(bits), _upper_bits(bits - 64))
+        return
     first ^= secrets[0]
     mix(first)
     second ^= secrets[1]

@@ -9,6 +9,7 @@ have a j-th word are a prefix.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from r2d2.engine.kernels.arrow_values import Live, values
 from r2d2.engine.kernels.keys import Chain, ColumnKeys, NotComparable
+from r2d2.engine.kernels.loops import LOOPS
 from r2d2.engine.kernels.mixing import BLOCK_ROWS, Hashes, Words, mix_pair, position_secrets
 
 INLINE_BYTES = 12
@@ -26,6 +28,8 @@ _MOST_WORDS = 0xFFFF  # sorted by, in 16 bits
 _WORDS_PER_ROW = 4  # limit for hashing across rows; beyond it each row is hashed by itself
 _LENGTH = np.uint64(0xFFFFFFFF)
 _KEEP = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)  # the lowest 0 to 8 bytes of a word
+_KNOWN_POSITIONS = 64  # secrets that the compiled loops are given; they work out the others
+_ALL_LIVE = np.empty(0, np.bool_)
 _ONE, _HALF, _TOP = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
@@ -43,6 +47,9 @@ class Content(NamedTuple):
 
 def hash_bytes(chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out: Hashes) -> None:
     """Hash a block of any string or binary type; *live* flags the rows that are not NULL."""
+    if LOOPS.compiled:
+        _hash_compiled(LOOPS.compiled, chain, array, live, keys, out)
+        return
     is_view = _is_view(array.type)
     lengths = _lengths(array, live)
     if len(array) > 1 and lengths.sum() > _BLOCK_BYTES:
@@ -56,6 +63,24 @@ def hash_bytes(chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out:
         _hash_first_words(_words_of_views(array), chain, keys, out)
     else:
         _hash_with_content(array, _content(array, lengths), chain, keys, out)
+
+
+def _hash_compiled(loops: ModuleType, chain: Chain, array: pa.Array, live: Live, keys: ColumnKeys, out: Hashes) -> None:
+    """Hash a block in place, without a copy of its bytes."""
+    flags = _ALL_LIVE if live is None else live
+    secrets = (*keys.positions(chain, _KNOWN_POSITIONS), *keys.seeds(chain))
+    if _is_view(array.type):
+        addresses = [0 if buffer is None else buffer.address for buffer in array.buffers()[2:]]
+        loops.hash_views(
+            values(array, "<u8", per_row=2), np.array(addresses, np.uint64), flags, *secrets, out[0], out[1]
+        )
+        return
+    bounds = _bounds(array)
+    longest = int(np.diff(bounds).max(initial=0))
+    if longest > _LONGEST:
+        raise NotComparable(f"a value has {longest:,} bytes")
+    data = array.buffers()[-1]
+    loops.hash_spans(np.uint64(data.address if data else 0), bounds, flags, *secrets, out[0], out[1])
 
 
 def _is_view(kind: pa.DataType) -> bool:

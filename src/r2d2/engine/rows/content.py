@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
+from r2d2.engine.rows.choose_rows import Chosen, choose_rows
 from r2d2.engine.rows.compare_tables import Pair, comparing, share_projections, summed
-from r2d2.engine.rows.hash_slices import Hashing, looking_up, sampling
+from r2d2.engine.rows.hash_slices import Hashing, locating, looking_up, sampling
 from r2d2.engine.rows.table_content import TableContent, known_rows
 from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task, last_try
 from r2d2.model.containment import Missing
@@ -21,6 +22,7 @@ from r2d2.model.work import (
     FileSlice,
     Found,
     HashWork,
+    LocateWork,
     LookUpWork,
     Sampled,
     SampledRow,
@@ -64,6 +66,13 @@ class _Asked:
     children: list[int] = field(default_factory=list)
 
 
+class Looked(NamedTuple):
+    """Rows of a child's sample, by their hashes; see steps.prune_by_content.Found."""
+
+    looked_for: Set[str]
+    there: Set[str]
+
+
 @dataclass
 class Content:
     """The tables of a lake, and the executor that reads them. `failed` fills with tables that cannot be read."""
@@ -85,7 +94,7 @@ class Content:
             if answer["kind"] == "failed":
                 self._note(answer)
             else:
-                samples[answer["table"]].extend((*row,) for row in answer["rows"])
+                samples[answer["table"]].extend(map(_travelled, answer["rows"]))
         return {table: rows for table, rows in samples.items() if table not in self.failed}
 
     def _sample_pieces(self, probe: Probe) -> Iterator[SampleWork]:
@@ -112,23 +121,30 @@ class Content:
                 "places": sorted(places),
             }
 
+    def parts(self, table: int) -> int:
+        """In how many parts a table is read."""
+        return len(self.tables[table].slices)
+
     def look_for_rows(
         self,
         parents_of: Mapping[int, Sequence[int]],
         probes: Mapping[int, Probe],
         samples: Mapping[int, Sequence[SampledRow]],
-    ) -> dict[Pair, set[str]]:
-        """By (parent, child), the hashes of the child's sampled rows that are in the parent."""
+        *,
+        within: float = 1.0,
+    ) -> dict[Pair, Looked]:
+        """By (parent, child), the hashes of the child's rows that were looked for, and of those that are there.
+
+        Where less than a whole parent may be read, bounds tell which of its slices may hold a row, and only rows are
+        looked for that few of them may; pairs that are left without any are left out.
+        """
         wanted = self._wanted(parents_of, probes, samples)
+        chosen = self._choose(wanted, within) if within < 1 else {}
         pieces: list[LookUpWork] = [
-            {
-                "kind": "look_up",
-                "table": parent,
-                "slice": part,
-                "wanted": [(one.number, tokens, sorted(one.rows)) for tokens, one in asked.items()],
-            }
+            {"kind": "look_up", "table": parent, "slice": part, "wanted": rows}
             for parent, asked in wanted.items()
-            for part in self.tables[parent].slices
+            for place, part in enumerate(self.tables[parent].slices)
+            if (rows := _rows_wanted(asked, chosen.get(parent), place))
         ]
         found: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
         task: Task[LookUpWork, Found | Failed] = looking_up(self.hashing)
@@ -137,12 +153,47 @@ class Content:
                 self._note(answer)
             else:
                 found[answer["table"], answer["projection"]].update(answer["found"])
-        return {
-            (parent, child): found[parent, one.number]
+        looked = {
+            (parent, child): Looked(mine, mine & found[parent, one.number])
             for parent, asked in wanted.items()
             if parent not in self.failed  # what was not read rules nothing out
             for one in asked.values()
             for child in one.children
+            for mine in [_looked_for(one, samples[child], chosen.get(parent))]
+        }
+        return {pair: rows for pair, rows in looked.items() if rows.looked_for}
+
+    def _choose(self, wanted: Mapping[int, Mapping[tuple[Token, ...], _Asked]], within: float) -> dict[int, Chosen]:
+        """By parent, the rows that can be looked for in that share of it, and where."""
+        pieces: list[LocateWork] = [
+            {
+                "kind": "locate",
+                "table": parent,
+                "slice": part,
+                "place": place,
+                "wanted": _rows_wanted(asked, None, place),
+            }
+            for parent, asked in wanted.items()
+            for place, part in enumerate(self.tables[parent].slices)
+        ]
+        places: defaultdict[int, defaultdict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
+        with last_try():
+            answers = self.executor.run(locating(self.hashing), pieces, None)
+        for answer in answers:
+            if answer["kind"] == "failed":
+                self._note(answer)
+                continue
+            for text in answer["rows"]:
+                places[answer["table"]][answer["projection"], text].append(answer["place"])
+        sizes = {parent: [part["bytes"] for part in self.tables[parent].slices] for parent in wanted}
+        return {
+            parent: choose_rows(
+                [(one.number, text) for one in asked.values() for text, *_ in one.rows],
+                places[parent],
+                slice_bytes=sizes[parent],
+                most_bytes=within * sum(sizes[parent]),
+            )
+            for parent, asked in wanted.items()
         }
 
     def _wanted(
@@ -251,6 +302,31 @@ class Content:
 
     def _note(self, failed: Failed) -> None:
         self.failed.setdefault(failed["table"], (failed["because"], failed["hint"]))
+
+
+def _travelled(row: SampledRow) -> SampledRow:
+    """A sampled row that has been through JSON."""
+    text, half, values = row
+    return text, half, tuple((kind, value) for kind, value in values)
+
+
+def _rows_wanted(
+    asked: Mapping[tuple[Token, ...], _Asked], chosen: Chosen | None, place: int
+) -> list[tuple[int, tuple[Token, ...], list[SampledRow]]]:
+    """By projection, the rows to look for in the slice at a place."""
+    if chosen is not None and place not in chosen.places:
+        return []
+    wanted = [
+        (one.number, tokens, [row for row in one.rows if chosen is None or (one.number, row[0]) in chosen.rows])
+        for tokens, one in asked.items()
+    ]
+    return [one for one in wanted if one[2]]
+
+
+def _looked_for(asked: _Asked, sample: Iterable[SampledRow], chosen: Chosen | None) -> set[str]:
+    """The rows of one child's sample that were looked for."""
+    texts = {text for text, *_ in sample}
+    return texts if chosen is None else {text for text in texts if (asked.number, text) in chosen.rows}
 
 
 def _bytes_of(pieces: Iterable[SliceWork]) -> int:

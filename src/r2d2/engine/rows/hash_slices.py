@@ -13,18 +13,31 @@ from numpy.typing import NDArray
 
 from r2d2.engine.kernels import NotComparable, hash_rows
 from r2d2.engine.kernels.mixing import Hashes, Words
+from r2d2.engine.rows.ordered_values import Range, may_hold, ordered_values
 from r2d2.engine.run.contract import Given, Task
 from r2d2.errors import TableError
 from r2d2.model.schema import Token, spell
 from r2d2.model.ticks import tick
-from r2d2.model.work import Failed, FileSlice, Found, LookUpWork, Sampled, SampledRow, SampleWork, SliceWork
+from r2d2.model.work import (
+    Failed,
+    FileSlice,
+    Found,
+    Located,
+    LocateWork,
+    LookUpWork,
+    Sampled,
+    SampledRow,
+    SampleWork,
+    SliceWork,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Columns = Mapping[Token, "pa.ChunkedArray"]
 ReadSlice = Callable[[FileSlice, Iterable[Token]], Columns]
-SliceRange = Callable[[FileSlice, Token], "tuple[str, int, int] | None"]
+SliceRange = Callable[[FileSlice, Token], "Range | None"]
+SLICES_PER_TASK = 64  # whose bounds are read from their files' metadata
 BYTES_PER_TASK = 48 << 20  # a task reads slice by slice; starting one costs some milliseconds here, 0.1 s on a cluster
 
 
@@ -79,6 +92,11 @@ def sampling(hashing: Hashing) -> Task[SampleWork, Sampled | Failed]:
     return Task("sample", partial(sample_bundle, hashing=hashing), bytes_to_read, BYTES_PER_TASK, hashing.given)
 
 
+def locating(hashing: Hashing) -> Task[LocateWork, Located | Failed]:
+    """The task that finds slices which may hold sampled rows."""
+    return Task("locate", partial(locate_bundle, hashing=hashing), lambda item: 1, SLICES_PER_TASK, hashing.given)
+
+
 def looking_up(hashing: Hashing) -> Task[LookUpWork, Found | Failed]:
     """The task that looks for sampled rows."""
     return Task("look_up", partial(look_up_bundle, hashing=hashing), bytes_to_read, BYTES_PER_TASK, hashing.given)
@@ -94,23 +112,9 @@ def sample_bundle(bundle: Sequence[SampleWork], *, hashing: Hashing) -> Iterator
         except TableError as error:
             yield failure(piece["table"], error)
         else:
-            values = _ordered_values(chosen[tokens[0]])
-            drawn = zip(_as_text(whole), first[0].tolist(), values, strict=True)
-            rows = sorted({(text, half, kind, value) for text, half, (kind, value) in drawn})
+            values = zip(*(ordered_values(chosen[token]) for token in tokens), strict=True)
+            rows = list({row[0]: row for row in zip(_as_text(whole), first[0].tolist(), values, strict=True)}.values())
             yield {"kind": "sampled", "table": piece["table"], "rows": rows}
-
-
-def _ordered_values(column: pa.ChunkedArray) -> list[tuple[str, int]]:
-    """Whole numbers and dates, as they are to be compared with a slice's range."""
-    import pyarrow as pa
-
-    if pa.types.is_date32(column.type):
-        column, kind = column.cast(pa.int32()), "date"
-    elif pa.types.is_integer(column.type):
-        kind = "int"
-    else:
-        return [("", 0)] * len(column)
-    return [("", 0) if value is None else (kind, value) for value in column.to_pylist()]
 
 
 def rows_at(columns: Columns, places: Sequence[int] | NDArray[np.intp]) -> Columns:
@@ -170,20 +174,36 @@ def _present(piece: LookUpWork, hashing: Hashing) -> Iterator[tuple[int, set[str
             yield number, _distinct_text(hashes[:, same_half]) & {text for text, *_ in rows}
 
 
-def _within_range(piece: LookUpWork, hashing: Hashing) -> Iterator[tuple[int, list[Token], list[SampledRow]]]:
-    """The projections of a piece with the rows that its slice may hold, by the range of the first column."""
-    ranges: dict[Token, tuple[str, int, int] | None] = {}
+def _within_range(
+    piece: LookUpWork | LocateWork, hashing: Hashing
+) -> Iterator[tuple[int, list[Token], list[SampledRow]]]:
+    """The projections of a piece with the rows that its slice may hold, by the bounds of all columns."""
+    bounds: dict[Token, Range | None] = {}
     for number, listed, rows in piece["wanted"]:
         tokens = tokens_of(listed)
-        if hashing.range and tokens[0] not in ranges and any(kind for _, _, kind, _ in rows):
-            ranges[tokens[0]] = hashing.range(piece["slice"], tokens[0])
-        likely = [row for row in rows if _may_hold(ranges.get(tokens[0]), *row[2:])]
+        for token in tokens:
+            if hashing.range and token not in bounds:
+                bounds[token] = hashing.range(piece["slice"], token)
+        likely = [row for row in rows if may_hold([bounds.get(token) for token in tokens], row[2])]
         if likely:
             yield number, tokens, likely
 
 
-def _may_hold(known: tuple[str, int, int] | None, kind: str, value: int) -> bool:
-    return known is None or kind != known[0] or known[1] <= value <= known[2]
+def locate_bundle(bundle: Sequence[LocateWork], *, hashing: Hashing) -> Iterator[Located | Failed]:
+    """Find the wanted rows that each slice may hold. No row is read."""
+    for piece in bundle:
+        try:
+            for number, _, rows in _within_range(piece, hashing):
+                texts = [text for text, *_ in rows]
+                yield {
+                    "kind": "located",
+                    "table": piece["table"],
+                    "place": piece["place"],
+                    "projection": number,
+                    "rows": texts,
+                }
+        except TableError as error:
+            yield failure(piece["table"], error)
 
 
 def _likely(hashes: Words, wanted: set[int]) -> tuple[NDArray[np.intp], Words]:

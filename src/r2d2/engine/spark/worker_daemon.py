@@ -14,6 +14,8 @@ import os
 import sys
 from collections.abc import Callable
 
+from r2d2.model.loops import load_loops
+
 # Not Polars: it starts a thread when it is loaded, and threads do not survive a fork.
 NEEDED = (
     "numpy",
@@ -22,6 +24,7 @@ NEEDED = (
     "r2d2.engine.rows.hash_slices",
     "r2d2.engine.kernels",
     "r2d2.formats.parquet.footer",
+    "r2d2.formats.parquet.page_guard",
 )
 
 
@@ -53,6 +56,7 @@ def serve() -> None:
     daemon.worker = until_spark_is_gone(daemon.worker)
     for name in NEEDED:
         importlib.import_module(name)
+    load_loops()
     gc.collect()
     gc.freeze()  # workers collect garbage after each task; these objects are exempt
     serve_workers: Callable[[], None] = daemon.manager

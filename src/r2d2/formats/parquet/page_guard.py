@@ -9,15 +9,24 @@ are not decoded.
 
 from __future__ import annotations
 
+import mmap
 import os
 import zlib
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from r2d2.formats.parquet.page_start import page_start
 from r2d2.formats.parquet.thrift import BINARY, BOOL, I32, I64, STRUCT, Damaged, Fields, read_struct
+from r2d2.model.loops import Loops
+
+LOOPS = Loops("r2d2.formats.parquet.compiled_guard", worth_loading=5_000)  # chunks, checked without them
+_ORDINARY_CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "ZSTD": 3}
+_MOST_PAGES = 1024  # of a chunk whose first bytes are looked at
 
 _STRUCT_OF = {0: 5, 2: 7, 3: 8}  # data, dictionary and second data pages: in which field their own header stands
 _STATISTICS: Fields = {
@@ -49,7 +58,7 @@ def can_be_believed(path: str, columns: Iterable[tuple[pq.ColumnChunkMetaData, p
     descriptor = os.open(path, os.O_RDONLY)
     try:
         file = _File(descriptor)
-        return all(_check_chunk(file, chunk, schema) for chunk, schema in columns)
+        return all(_is_ordinary(file, chunk, schema) or _check_chunk(file, chunk, schema) for chunk, schema in columns)
     except Damaged:
         return False
     finally:
@@ -63,12 +72,42 @@ class _File:
         self._descriptor = descriptor
         self._at, self._buffer = 0, b""
 
+    @cached_property
+    def mapped(self) -> NDArray[np.uint8]:
+        """The whole file."""
+        return np.frombuffer(mmap.mmap(self._descriptor, 0, access=mmap.ACCESS_READ), np.uint8)
+
     def read(self, at: int, size: int) -> bytes:
         """So many bytes from *at* on, or fewer where the file ends."""
         first = at - self._at
         if first < 0 or first + size > len(self._buffer):
             first, self._at, self._buffer = 0, at, os.pread(self._descriptor, max(size, _AHEAD_BYTES), at)
         return self._buffer[first : first + size]
+
+
+def _is_ordinary(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> bool:
+    """Whether the compiled form, where it is loaded, finds nothing but ordinary pages without NULLs."""
+    LOOPS.expect(1)
+    codec = _ORDINARY_CODECS.get(chunk.compression)
+    nullable = schema.max_definition_level > 0
+    if not LOOPS.compiled or codec is None or schema.max_repetition_level or (nullable and _has_nulls(chunk)):
+        return False
+    at = chunk.data_page_offset
+    if chunk.has_dictionary_page:
+        at, after = chunk.dictionary_page_offset, at
+        if not 0 < at < after:
+            return False
+    width, begin = _width(chunk, schema), np.empty((_MOST_PAGES, 4), np.int64)
+    pages = LOOPS.compiled.check_chunk(file.mapped, at, chunk.num_values, codec, nullable, width, begin)
+    return pages != LOOPS.compiled.NOT_ORDINARY and all(
+        _begins_well(file, {1: 0, 3: stored, 5: {2: encoding}}, place, chunk.compression, values if nullable else 0)
+        for place, stored, values, encoding in begin[:pages].tolist()
+    )
+
+
+def _width(chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> int:
+    """Bytes of a plain value; 0 where they vary."""
+    return schema.length if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else _WIDTHS.get(chunk.physical_type, 0)
 
 
 def _check_chunk(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSchema) -> bool:
@@ -79,7 +118,7 @@ def _check_chunk(file: _File, chunk: pq.ColumnChunkMetaData, schema: pq.ColumnSc
         at = chunk.dictionary_page_offset
     values, wanted = 0, chunk.num_values
     codec, nested, nullable = chunk.compression, schema.max_repetition_level > 0, schema.max_definition_level > 0
-    width = schema.length if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else _WIDTHS.get(chunk.physical_type, 0)
+    width = _width(chunk, schema)
     full = not nullable or not _has_nulls(chunk)
     checked = True
     while values < wanted:

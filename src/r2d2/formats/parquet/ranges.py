@@ -9,16 +9,17 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.arrow_types import flatten_fields
+from r2d2.formats.arrow_types import flatten_fields, type_name
 from r2d2.formats.contract import FileSlice, Range
 from r2d2.formats.files import folded, partition_of, partition_range
 from r2d2.formats.parquet.exactness import Exactness
-from r2d2.formats.parquet.statistics import column_stats
+from r2d2.formats.parquet.statistics import column_stats, needs_flags
 from r2d2.model.schema import Token
+from r2d2.model.types import kind_of
 
 
 def slice_range(part: FileSlice, token: Token) -> Range | None:
-    """The range of a column of whole numbers or dates, NULLs aside; None if it is not known."""
+    """The range of a column, NULL and NaN aside; None if it is not known."""
     found = partition_of(part, token)
     if found is not None:
         return partition_range(*found)
@@ -36,12 +37,12 @@ def _stored_range(file: pq.ParquetFile, part: FileSlice, token: Token) -> Range 
         if token in (stored, folded(stored, part["fold"])):
             found = leaf, kind
         leaf += leaves
-    if found is None or not (is_.is_integer(found[1]) or is_.is_date32(found[1])):
-        return None
+    if found is None or (is_.is_decimal(found[1]) and needs_flags(file.metadata.created_by or "")):
+        return None  # a decimal that was cut is another number, and the flags that say so are not read here
     stats = column_stats(file.metadata, _row_groups(file.metadata, part), *found, Exactness())
-    if not isinstance(stats.low, int) or not isinstance(stats.high, int):
+    if stats.low is None or stats.high is None:
         return None
-    return ("date" if is_.is_date32(found[1]) else "int"), stats.low, stats.high
+    return kind_of(type_name(found[1])), stats.low, stats.high
 
 
 def _row_groups(metadata: pq.FileMetaData, part: FileSlice) -> list[tuple[int, pq.RowGroupMetaData]]:

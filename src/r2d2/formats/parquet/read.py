@@ -161,7 +161,10 @@ def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedA
         scan = pl.scan_parquet(part["path"], glob=False, hive_partitioning=False, low_memory=True)
         frame = scan.select(pl.col(list(names))).slice(part["first"], part["rows"]).collect()
         newest = pl.CompatLevel.newest()  # strings stay views: no copy
-        return {column.name: pa.chunked_array([column.to_arrow(compat_level=newest)]) for column in frame.get_columns()}
+        return {
+            column.name: pa.chunked_array([chunk.to_arrow(compat_level=newest) for chunk in column.get_chunks()])
+            for column in frame.get_columns()
+        }
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # the latter, say, of a name with a zero in it
         return {}
 

@@ -1,0 +1,253 @@
+"""Loops of the row hash, compiled by Numba: the same results as the NumPy forms, without their temporary arrays.
+
+`loops.py` decides when they are used. Each function is compiled for one signature when this module is imported, or
+loaded from Numba's cache on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_0, _1, _3, _4, _8 = np.uint64(0), np.uint64(1), np.uint64(3), np.uint64(4), np.uint64(8)
+_INLINE = np.uint64(12)  # bytes that a view holds itself
+_LENGTH = np.uint64(0xFFFFFFFF)
+
+_WORD = types.uint64
+_WORDS = types.Array(types.uint64, 1, "C")
+_READ = types.Array(types.uint64, 1, "C", readonly=True)
+_FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
+_KINDS = types.Array(types.uint8, 1, "C", readonly=True)
+_KINDS_OUT = types.Array(types.uint8, 1, "C")
+_BOUNDS = types.Array(types.int64, 1, "C", readonly=True)
+
+
+def _loop(*signature: Any) -> Callable[[Function], Function]:
+    """Compile for one signature, with a cache on disk where one can be written."""
+
+    def compile_it(function: Function) -> Function:
+        try:
+            return cast(Function, njit([types.void(*signature)], cache=True, nogil=True)(function))
+        except RuntimeError:  # no folder for the cache: compiled in every process, then
+            return cast(Function, njit([types.void(*signature)], nogil=True)(function))
+
+    return compile_it
+
+
+@intrinsic
+def _load(typing_context: Any, address: Any) -> Any:
+    """Load the eight bytes at an address, aligned or not."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        return builder.load(builder.inttoptr(arguments[0], ir.PointerType(ir.IntType(64))), align=1)
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _load_byte(typing_context: Any, address: Any) -> Any:
+    """Load the byte at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        byte = builder.load(builder.inttoptr(arguments[0], ir.PointerType(ir.IntType(8))), align=1)
+        return builder.zext(byte, ir.IntType(64))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _bits(typing_context: Any, number: Any) -> Any:
+    """The bits of a double."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.uint64(types.float64), generate
+
+
+@njit(inline="always")
+def _mix(word: Any) -> Any:
+    word ^= word >> _S30
+    word *= _MULTIPLY_1
+    word ^= word >> _S27
+    word *= _MULTIPLY_2
+    return word ^ (word >> _S31)
+
+
+@njit(inline="always")
+def _secret(known: Any, seed: Any, position: Any) -> Any:
+    """The secret of a position; only the first ones are worked out beforehand."""
+    return known[position] if position < np.uint64(len(known)) else _mix(seed + (position + _1) * _GOLDEN)
+
+
+@njit(inline="always")
+def _pair(word: Any, a: Any, b: Any) -> Any:
+    half = _mix(word ^ a)
+    return half, _mix(half ^ b)
+
+
+@njit(inline="always")
+def _bytes(at: Any, skip: Any, length: Any, most: Any) -> Any:
+    """Up to *most* bytes of a value from *skip* on, as one word; nothing beyond its end is touched."""
+    word = _0
+    if length >= skip + _8:
+        word = _load(at + skip)
+        if most < _8:
+            word &= (_1 << (_8 * most)) - _1
+        return word
+    place = skip
+    while place < length and place < skip + most:
+        word |= _load_byte(at + place) << (_8 * (place - skip))
+        place += _1
+    return word
+
+
+@njit
+def _rest(at: Any, length: Any, a: Any, b: Any, seed_a: Any, seed_b: Any) -> Any:
+    """The sums of the words from 2 on of a value of more than 12 bytes; the last may be partial."""
+    one, two = _0, _0
+    position, place = np.uint64(2), _INLINE
+    while place < length:
+        if place + _8 <= length:
+            word = _load(at + place)
+        else:  # the last eight bytes, without those that came before
+            word = _load(at + length - _8) >> (_8 * (place + _8 - length))
+        half = _mix(word ^ _secret(a, seed_a, position))
+        one += half
+        two += _mix(half ^ _secret(b, seed_b, position))
+        position += _1
+        place += _8
+    return one, two
+
+
+@_loop(_READ, _WORD, _WORD, _WORDS, _WORDS)
+def mix_pair(words: Any, a: Any, b: Any, first: Any, second: Any) -> None:
+    """Write both halves of words under one pair of secrets."""
+    for row in range(len(words)):
+        half = _mix(words[row] ^ a)
+        first[row] = half
+        second[row] = _mix(half ^ b)
+
+
+@_loop(_READ, _KINDS, _READ, _READ, _WORDS, _WORDS)
+def mix_by_kind(words: Any, kinds: Any, a: Any, b: Any, first: Any, second: Any) -> None:
+    """Write both halves of words, each under the secrets of its kind."""
+    for row in range(len(words)):
+        kind = kinds[row]
+        half = _mix(words[row] ^ a[kind])
+        first[row] = half
+        second[row] = _mix(half ^ b[kind])
+
+
+@_loop(_WORDS, _WORDS, _WORD, _WORD, _WORD, _WORD)
+def finish(first: Any, second: Any, a: Any, b: Any, keep_first: Any, keep_second: Any) -> None:
+    """Mix the sums of rows so that each half depends on both, and keep some bits of each."""
+    for row in range(len(first)):
+        half = _mix(first[row] ^ a)
+        other = _mix(second[row] ^ b ^ half)
+        first[row] = (half + other) & keep_first
+        second[row] = other & keep_second
+
+
+@_loop(_READ, _READ, _FLAGS, _READ, _READ, _WORD, _WORD, _WORDS, _WORDS)
+def hash_views(
+    views: Any, buffers: Any, live: Any, a: Any, b: Any, seed_a: Any, seed_b: Any, first: Any, second: Any
+) -> None:
+    """Hash Arrow's views: two words each; up to 12 bytes stand in them, longer values at an address.
+
+    *buffers* are the addresses of the data; *live* flags the rows that are not NULL, or is empty.
+    """
+    for row in range(len(first)):
+        if len(live) and not live[row]:
+            continue
+        head, tail = views[2 * row], views[2 * row + 1]
+        length = head & _LENGTH
+        at = _0
+        if length > _INLINE:
+            at = buffers[np.int64(tail & _LENGTH)] + (tail >> _S32)
+            tail = _load(at + _4)
+        one, two = _pair(head, a[0], b[0])
+        more, other = _pair(tail, a[1], b[1])
+        one += more
+        two += other
+        if length > _INLINE:
+            more, other = _rest(at, length, a, b, seed_a, seed_b)
+            one += more
+            two += other
+        first[row] = one
+        second[row] = two
+
+
+@_loop(_WORD, _BOUNDS, _FLAGS, _READ, _READ, _WORD, _WORD, _WORDS, _WORDS)
+def hash_spans(
+    data: Any, bounds: Any, live: Any, a: Any, b: Any, seed_a: Any, seed_b: Any, first: Any, second: Any
+) -> None:
+    """Hash the values between bounds in one run of bytes at the address *data*."""
+    for row in range(len(first)):
+        if len(live) and not live[row]:
+            continue
+        at = data + np.uint64(bounds[row])
+        length = np.uint64(bounds[row + 1] - bounds[row])
+        one, two = _pair(length | (_bytes(at, _0, length, _4) << _S32), a[0], b[0])
+        more, other = _pair(_bytes(at, _4, length, _8), a[1], b[1])
+        one += more
+        two += other
+        if length > _INLINE:
+            more, other = _rest(at, length, a, b, seed_a, seed_b)
+            one += more
+            two += other
+        first[row] = one
+        second[row] = two
+
+
+@_loop(_READ, types.int64, types.int64, _READ, types.float64, _READ, _WORDS, _KINDS_OUT)
+def decimals(
+    limbs: Any, step: Any, shift: Any, divide: Any, smallest: Any, kinds: Any, words: Any, kinds_out: Any
+) -> None:
+    """Bring unscaled decimals whose lowest limb holds them into canonical form (see decimals.py); *shift* is the scale.
+
+    *divide*: inverse and limit of 5^scale, inverse and limit of 5. *smallest* is 2^-scale. *kinds*: INTEGER, DOUBLE,
+    DECIMAL + scale, and what is noted where the other limbs are needed as well.
+    """
+    for row in range(len(words)):
+        word = limbs[row * step]
+        sign = np.uint64(np.int64(word) >> np.int64(63))
+        beyond = False
+        for limb in range(1, step):
+            beyond |= limbs[row * step + limb] != sign
+        if beyond:
+            words[row], kinds_out[row] = word, np.uint8(kinds[3])
+            continue
+        quotient = word * divide[0]
+        if quotient + divide[1] <= divide[1] + divide[1]:
+            signed = np.int64(quotient)
+            if signed & ((np.int64(1) << shift) - np.int64(1)) == 0:
+                words[row], kinds_out[row] = np.uint64(signed >> shift), np.uint8(kinds[0])
+                continue
+            number = np.float64(signed)
+            if np.int64(number) == signed:
+                words[row], kinds_out[row] = _bits(number * smallest), np.uint8(kinds[1])
+                continue
+        kind = kinds[2]
+        tenth = word * divide[2]
+        while tenth + divide[3] <= divide[3] + divide[3] and tenth & _1 == _0:
+            word = np.uint64(np.int64(tenth) >> np.int64(1))
+            kind -= _1
+            tenth = word * divide[2]
+        words[row], kinds_out[row] = word, np.uint8(kind)
