@@ -11,9 +11,10 @@ import pytest
 
 from r2d2.safety.doctor import doctor
 from r2d2.safety.errors import Busy, Refused
-from r2d2.safety.locked_lake import hold, make_folders
+from r2d2.safety.locked_lake import hold
 from r2d2.safety.paths import LOCK, SAFETY
 from r2d2.safety.posix import PosixFiles
+from r2d2.safety.posix_quarantine import make_folders
 from r2d2.safety.status import status
 from tests.safety.hooked import Hooked
 from tests.safety.world import check_all_comes_back, posix_world

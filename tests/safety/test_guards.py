@@ -30,6 +30,7 @@ from r2d2.safety.journal import line_of, read_journal
 from r2d2.safety.paths import JOURNAL, SAFETY
 from r2d2.safety.plan import Plan, parse_plan, plan_bytes, recipe_digest, seal
 from r2d2.safety.posix import PosixFiles
+from r2d2.safety.posix_quarantine import PosixQuarantine
 from r2d2.safety.purge import purge
 from r2d2.safety.records import FORMAT, MoveIntended, Opened, PlanStarted, Restored, decode_record, encode_record
 from r2d2.safety.registry import Registry, State
@@ -522,7 +523,7 @@ def a_journal_damaged_in_the_middle() -> bool:
     node = world.files._file(JOURNAL)
     node.content = node.content.replace(b"Ann", b"Bob", 1)
     try:
-        return len(read_journal(world.files).records) < 4  # as if it had never been written
+        return len(read_journal(PosixQuarantine(world.files)).records) < 4  # as if it had never been written
     except JournalDamaged:
         return False
 

@@ -13,6 +13,7 @@ from r2d2.safety.errors import JournalDamaged, JournalStopped
 from r2d2.safety.journal import line_of, read_journal
 from r2d2.safety.locked_lake import hold
 from r2d2.safety.paths import JOURNAL, why_unsafe
+from r2d2.safety.posix_quarantine import PosixQuarantine
 from r2d2.safety.records import (
     FORMAT,
     Committed,
@@ -59,10 +60,10 @@ def with_journal(world: World, content: bytes) -> World:
 
 def test_a_journal_cut_anywhere_tells_what_came_before_the_cut(used: World) -> None:
     content = content_of(used)
-    records = read_journal(used.files).records
+    records = read_journal(PosixQuarantine(used.files)).records
     ends = [index + 1 for index, byte in enumerate(content) if byte == ord("\n")]
     for cut in range(0, len(content), 7):
-        told = read_journal(with_journal(used, content[:cut]).files)
+        told = read_journal(PosixQuarantine(with_journal(used, content[:cut]).files))
         whole = sum(end <= cut for end in ends)
         assert told.records == records[:whole]
         assert told.torn_bytes == cut - told.size_bytes
@@ -71,12 +72,12 @@ def test_a_journal_cut_anywhere_tells_what_came_before_the_cut(used: World) -> N
 def test_a_flipped_bit_anywhere_stops_or_costs_the_last_record_only(used: World) -> None:
     content = content_of(used)
     last_line = content.rstrip(b"\n").rfind(b"\n") + 1
-    records, stopped = read_journal(used.files).records, 0
+    records, stopped = read_journal(PosixQuarantine(used.files)).records, 0
     for index in range(0, len(content), 11):
         flipped = content[:index] + bytes([content[index] ^ (1 << index % 8)]) + content[index + 1 :]
         world = with_journal(used, flipped)
         try:
-            assert read_journal(world.files).records == records[:-1] and index >= last_line
+            assert read_journal(PosixQuarantine(world.files)).records == records[:-1] and index >= last_line
         except JournalDamaged:
             stopped += 1
     assert stopped >= last_line // 11
@@ -88,7 +89,7 @@ def test_a_damaged_end_of_a_line_does_not_cost_the_record_before_it(used: World)
     for bit in range(8):
         flipped = content[:before_last] + bytes([ord("\n") ^ (1 << bit)]) + content[before_last + 1 :]
         with pytest.raises(JournalDamaged):
-            read_journal(with_journal(used, flipped).files)
+            read_journal(PosixQuarantine(with_journal(used, flipped).files))
 
 
 def test_lines_lost_repeated_or_swapped_stop_everything(used: World) -> None:
@@ -121,7 +122,9 @@ def test_another_format_is_not_guessed_at() -> None:
 
 
 def test_paths_in_a_journal_are_checked_as_those_in_a_plan(used: World) -> None:
-    intent = next(record for record in read_journal(used.files).records if isinstance(record, MoveIntended))
+    intent = next(
+        record for record in read_journal(PosixQuarantine(used.files)).records if isinstance(record, MoveIntended)
+    )
     for location in ("../../etc", "/etc", ".r2d2-safety/quarantine", "a/../b"):
         assert why_unsafe(location)
         child = replace(intent.entry.child, location=location)
@@ -139,7 +142,7 @@ def test_what_is_no_record_is_none(value: Any) -> None:
 def test_after_a_record_that_may_be_on_disk_or_not_nothing_is_done() -> None:
     world = memory_world()
     with world.lake() as lake:
-        lake.journal._files = fail_at(world.files, 2, errno.EIO)  # the sync
+        lake.journal._lines = PosixQuarantine(fail_at(world.files, 2, errno.EIO))  # the sync
         for _ in range(2):
             with pytest.raises(JournalStopped):
                 lake.write(PlanStarted("p", "s", "Ann", 1, 0))
@@ -149,7 +152,7 @@ def test_after_a_record_that_may_be_on_disk_or_not_nothing_is_done() -> None:
 
 def test_only_stories_that_can_be_are_believed(used: World) -> None:
     """Every record in every state: only the pairs of the protocol pass."""
-    records = read_journal(used.files).records
+    records = read_journal(PosixQuarantine(used.files)).records
     intent = next(record for record in records if isinstance(record, MoveIntended))
     slot, content = intent.slot, intent.entry.expected
     commit, undone = Committed(slot, content, 0.0, 1), MoveUndone(slot, "", 1)
@@ -206,7 +209,7 @@ def test_nothing_is_moved_back_while_the_journal_is_stopped() -> None:
     with pytest.raises(Killed):
         world.apply(kill_at(world.files, _call_after_move(world.fork())))
     with hold(world.files, world.clock) as lake:
-        lake.journal._files = fail_at(world.files, 1, errno.EIO)
+        lake.journal._lines = PosixQuarantine(fail_at(world.files, 1, errno.EIO))
         with pytest.raises(JournalStopped):
             lake.write(PlanStarted("p", "s", "Ann", 1, 0))
         with pytest.raises(JournalStopped):

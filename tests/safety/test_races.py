@@ -21,7 +21,7 @@ from r2d2.safety.errors import Changed
 from r2d2.safety.paths import SAFETY
 from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.snapshots import below, examine
+from r2d2.safety.snapshots import PosixTables, below, examine
 from tests.safety.hooked import Hooked, act_at, count
 from tests.safety.memory import MemoryFiles
 from tests.safety.tally import TALLY
@@ -90,8 +90,8 @@ def last_record(world: World) -> int:
 def is_as_recorded(world: World, slot: Slot) -> bool:
     """Whether child and parent are, to the byte, what was proven and recorded."""
     try:
-        examine(world.files, slot.entry.child, in_quarantine(slot.slot), alone=True)
-        examine(world.files, slot.entry.parents[0], slot.entry.parents[0].location, alone=True)
+        examine(PosixTables(world.files), slot.entry.child, in_quarantine(slot.slot), alone=True)
+        examine(PosixTables(world.files), slot.entry.parents[0], slot.entry.parents[0].location, alone=True)
     except Changed:
         return False
     return world.files.stat(slot.entry.child.location) is None
@@ -149,7 +149,7 @@ def test_no_table_is_purged_whose_parent_changes(writer: Callable[..., None]) ->
             (slot,) = lake.registry.active
         if slot.state is not State.QUARANTINED:  # then the parent's bytes are all there, whoever wrote them
             assert writer in (replace, new_file, new_folder), number
-            examine(world.files, slot.entry.parents[0], "big", alone=False)
+            examine(PosixTables(world.files), slot.entry.parents[0], "big", alone=False)
 
 
 @pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)

@@ -5,15 +5,13 @@ Tables go in batches: a batch is moved to quarantine, verified together, and com
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from r2d2.errors import R2D2Error
 from r2d2.model.rebuild import Comparison, Content, Verify
 from r2d2.safety.batches import shares
-from r2d2.safety.errors import Changed, DiskError, JournalStopped, Refused, in_one_line
-from r2d2.safety.files import Files
+from r2d2.safety.errors import Changed, DiskError, JournalStopped, NotMoved, Refused, in_one_line
 from r2d2.safety.guards import LakeSize, check_plan
 from r2d2.safety.locked_lake import Lake
 from r2d2.safety.operations import (
@@ -28,9 +26,9 @@ from r2d2.safety.operations import (
 )
 from r2d2.safety.per_table import ask, each, own_errors
 from r2d2.safety.plan import Entry, Plan, TableSeen
-from r2d2.safety.ports import Rebuilder
+from r2d2.safety.ports import Quarantine, Rebuilder
 from r2d2.safety.preflight import TableChecks
-from r2d2.safety.quarantine import in_quarantine, sync_names
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.records import Committed, CommitWithdrawn, MoveIntended, MoveUndone, PlanStarted
 from r2d2.safety.recovery import undo_move
 from r2d2.safety.registry import State
@@ -38,7 +36,6 @@ from r2d2.safety.snapshots import (
     Examined,
     Look,
     examine,
-    look_at,
     placed,
     refuse_moving_target,
     refuse_rewritten,
@@ -46,7 +43,6 @@ from r2d2.safety.snapshots import (
 )
 
 QUIET_SECONDS = 3600.0
-_NOT_MOVED = (errno.ENOENT, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +178,7 @@ def _check_plan(run: Run, plan: Plan) -> None:
     check_plan(
         plan,
         run.lake.registry,
-        lake_root=run.lake.files.root,
+        lake_root=run.lake.quarantine.root,
         lake_size=run.count_lake(),
         approved_by=approval.approved_by,
         typed=approval.typed,
@@ -196,59 +192,53 @@ def _use_plan(run: Run, plan: Plan) -> None:
 
 
 def _move_aside(run: Run, operation: MoveAside) -> None:
-    child, files = operation.entry.child, run.lake.files
-    look = look_at(files, child, child.location)
+    child, quarantine = operation.entry.child, run.lake.quarantine
+    look = quarantine.snapshot(child, child.location)
     refuse_unexplained(child, look)
     refuse_rewritten(child, look)
     run.lake.write(MoveIntended(operation.slot, operation.plan_id, operation.entry, run.lake.now()))
-    aside = in_quarantine(operation.slot)
     try:
-        files.move(child.location, aside)
-    except OSError as error:
-        if error.errno not in _NOT_MOVED:
-            raise
-        # The table was not moved (missing, not permitted, busy, or on another file system): nothing to bring back.
-        run.lake.write(MoveUndone(operation.slot, str(error), run.lake.now()))
-        hint = "check that it exists and who may move it; then scan again and make a new plan"
-        raise Changed(f"{child.name!r} cannot be moved ({error.strerror})", hint=hint) from error
-    sync_names(files, child.location, aside)
+        quarantine.take(child, operation.slot)
+    except NotMoved as error:  # nothing to bring back
+        run.lake.write(MoveUndone(operation.slot, error.because, run.lake.now()))
+        raise
 
 
 def _verify_aside(run: Run, operation: VerifyAside) -> None:
     """Verify the tables of a batch that have no outcome yet; put back those that fail."""
-    files, clock = run.lake.files, run.lake.clock
+    quarantine, clock = run.lake.quarantine, run.lake.clock
     batch = [Aside(entry, slot) for entry, slot in operation.tables if slot not in run.outcomes]
     started = clock.tick()
-    parents = Examined(files, alone=True)  # each parent is hashed once, after the comparison
+    parents = Examined(quarantine, alone=True)  # each parent is hashed once, after the comparison
 
     def look(one: Aside) -> None:
-        child = look_at(files, one.entry.child, in_quarantine(one.slot))
-        one.before = child, *(look_at(files, parent, parent.location) for parent in one.entry.parents)
+        child = quarantine.snapshot(one.entry.child, in_quarantine(one.slot))
+        one.before = child, *(quarantine.snapshot(parent, parent.location) for parent in one.entry.parents)
 
     share = dict(zip((one.slot for one in batch), shares([one.entry for one in batch]), strict=True))
 
     def take(one: Aside, compared: Comparison) -> None:
         seconds = (clock.tick() - started) * share[one.slot]
-        run.verified[one.slot] = _verified(files, one, compared, parents, seconds)
+        run.verified[one.slot] = _verified(quarantine, one, compared, parents, seconds)
 
     each(batch, look)
-    ask(batch, lambda some: run.rebuilder.verify_many([_question(files, one) for one in some]), take)
+    ask(batch, lambda some: run.rebuilder.verify_many([_question(quarantine, one) for one in some]), take)
     for one in batch:
         if one.error is not None:
             _put_back(run, one.entry, one.slot, one.error)
 
 
-def _question(files: Files, one: Aside) -> Verify:
+def _question(quarantine: Quarantine, one: Aside) -> Verify:
     entry = one.entry
-    parents = tuple(placed(files, parent, parent.location) for parent in entry.parents)
-    return Verify(entry.recipe, parents, placed(files, entry.child, in_quarantine(one.slot)))
+    parents = tuple(placed(quarantine, parent, parent.location) for parent in entry.parents)
+    return Verify(entry.recipe, parents, placed(quarantine, entry.child, in_quarantine(one.slot)))
 
 
-def _verified(files: Files, one: Aside, compared: Comparison, parents: Examined, seconds: float) -> Verified:
+def _verified(quarantine: Quarantine, one: Aside, compared: Comparison, parents: Examined, seconds: float) -> Verified:
     entry = one.entry
     refuse_different(entry, compared.differs)
     refuse_unexpected(entry, compared.content)
-    child_look = examine(files, entry.child, in_quarantine(one.slot), alone=True)
+    child_look = examine(quarantine, entry.child, in_quarantine(one.slot), alone=True)
     parent_looks = tuple(parents.look(parent) for parent in entry.parents)
     refuse_written(entry, one.before, (child_look, *parent_looks))
     return Verified(compared.content, seconds, child_look, parent_looks)
@@ -275,9 +265,9 @@ def refuse_written(entry: Entry, before: tuple[Look, ...], after: tuple[Look, ..
         )
 
 
-def refuse_reappeared(files: Files, child: TableSeen) -> None:
+def refuse_reappeared(quarantine: Quarantine, child: TableSeen) -> None:
     """Refuse to commit if something new is at the table's old place: its writer meant the table (HAZARDS 14)."""
-    if files.stat(child.location) is not None:
+    if quarantine.identity(child.location) is not None:
         raise Changed(f"something appeared at {child.location!r}", hint="move it away; the table then comes back")
 
 
@@ -294,8 +284,8 @@ def _commit(run: Run, operation: Commit) -> None:
 
 
 def _look_again(run: Run, operation: Commit, verified: Verified) -> None:
-    files, child = run.lake.files, operation.entry.child
-    refuse_reappeared(files, child)
-    refuse_moving_target(files, child, in_quarantine(operation.slot), verified.child_look)
+    quarantine, child = run.lake.quarantine, operation.entry.child
+    refuse_reappeared(quarantine, child)
+    refuse_moving_target(quarantine, child, in_quarantine(operation.slot), verified.child_look)
     for parent, look in zip(operation.entry.parents, verified.parent_looks, strict=True):
-        refuse_moving_target(files, parent, parent.location, look)
+        refuse_moving_target(quarantine, parent, parent.location, look)

@@ -11,9 +11,10 @@ from r2d2.safety.files import FOLDER, Files
 from r2d2.safety.journal import Told, read_journal
 from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
 from r2d2.safety.plan import TableSeen, is_bookkeeping
-from r2d2.safety.quarantine import in_quarantine, is_stranded
+from r2d2.safety.posix_quarantine import PosixQuarantine
+from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import SETTLED, Registry, Slot, State
-from r2d2.safety.snapshots import Examined, examine, has_its_times, look_at, refuse_unexplained, some
+from r2d2.safety.snapshots import Examined, PosixTables, examine, has_its_times, look_at, refuse_unexplained, some
 
 BAD, NOTE = "bad", "note"
 _OURS = frozenset(("journal.jsonl", "lock", "quarantine", "work"))
@@ -40,7 +41,7 @@ def doctor(files: Files, *, deep: bool = True) -> tuple[Finding, ...]:
     if found.kind != FOLDER:
         return (Finding(BAD, "folder", "", f"{SAFETY} is not a folder", "find out what put it there"),)
     try:
-        told = read_journal(files)
+        told = read_journal(PosixQuarantine(files))
         registry = Registry(told.records)
     except JournalDamaged as error:
         return (Finding(BAD, "journal", "", str(error.args[0]), error.hint),)
@@ -56,7 +57,7 @@ def _findings(files: Files, told: Told, registry: Registry, deep: bool) -> Itera
     if told.torn_bytes and holder is None:
         because = f"a crash tore its last {counted(told.torn_bytes, 'bytes')}"
         yield Finding(NOTE, "journal", "", because, "the next apply, drill, purge or restore cuts them off")
-    parents = Examined(files, alone=False)
+    parents = Examined(PosixTables(files), alone=False)
     for slot in registry.active:
         yield from _about_slot(files, slot, parents, deep)
     try:
@@ -101,7 +102,7 @@ def _why_stuck(files: Files, slot: Slot) -> tuple[str, str] | None:
     """The reason that no command can settle the table now, and a hint; None if a command can."""
     home, aside = slot.entry.child.location, in_quarantine(slot.slot)
     taken = files.stat(home) is not None
-    if is_stranded(files, slot):
+    if PosixQuarantine(files).is_stranded(slot):
         because = f"it was being restored, and is neither in quarantine nor unchanged at {home!r}"
         hint = "`r2d2 restore` rebuilds it by its recipe; if somebody has it, they can put it back first"
         return because, f"move away what is at {home!r}; {hint}" if taken else hint
@@ -122,7 +123,7 @@ def _about_quarantined(files: Files, slot: Slot, deep: bool) -> Iterator[Finding
     try:
         look = look_at(files, child, aside)
         if deep or not has_its_times(child, look):
-            examine(files, child, aside, alone=True)
+            examine(PosixTables(files), child, aside, alone=True)
         else:
             refuse_unexplained(child, look)
     except (Changed, OSError) as error:

@@ -55,11 +55,11 @@ def _drill(lake: Lake, slots: Sequence[Slot], by: Rebuilder) -> Iterator[Drill]:
 
     def find(one: Drilling) -> None:
         slot = lake.registry.slots[one.slot]
-        one.child = examine_quarantined(lake.files, slot) if slot.state is State.QUARANTINED else None
+        one.child = examine_quarantined(lake.quarantine, slot) if slot.state is State.QUARANTINED else None
 
     each(trials, find)
     started = lake.clock.tick()
-    rebuild_all(lake.files, lake.files, trials, by)
+    rebuild_all(lake.quarantine, lake.files, trials, by)
     seconds = lake.clock.tick() - started
     _compare([one for one in trials if one.child is not None], by)
     for one, share in zip(trials, shares([one.entry for one in trials]), strict=True):

@@ -20,6 +20,14 @@ class Changed(Refused):
     """A table differs from what the plan or the journal says of it."""
 
 
+class NotMoved(Refused):
+    """A table cannot be moved and is certainly where it was; `because` is for the journal."""
+
+    def __init__(self, message: str, *, hint: str, because: str) -> None:
+        super().__init__(message, hint=hint)
+        self.because = because
+
+
 class Busy(Refused):
     """Another process holds the lake."""
 

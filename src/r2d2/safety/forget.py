@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from r2d2.safety.deleted import find_slot
 from r2d2.safety.errors import Changed, Refused
-from r2d2.safety.files import Files
 from r2d2.safety.guards import refuse_nameless
 from r2d2.safety.locked_lake import Lake
+from r2d2.safety.ports import Quarantine
 from r2d2.safety.rebuild_exactly import examine_parents, has_all_its_rows
 from r2d2.safety.records import Forgotten
 from r2d2.safety.registry import Slot, State
@@ -35,18 +35,18 @@ def forget(lake: Lake, *, tables: Iterable[str], approved_by: str) -> tuple[Forg
     Their recipes stay in the journal: `restore` can rebuild them if a parent comes back unchanged.
     """
     refuse_nameless(approved_by)
-    parents = Examined(lake.files, alone=False)
+    parents = Examined(lake.quarantine, alone=False)
     slots = {slot.slot: slot for slot in (find_slot(lake.registry, table) for table in tables)}.values()
-    found = [(slot, refuse_recoverable(lake.files, slot, parents)) for slot in slots]
+    found = [(slot, refuse_recoverable(lake.quarantine, slot, parents)) for slot in slots]
     return tuple(_forget(lake, slot, because, approved_by) for slot, because in found)
 
 
-def refuse_recoverable(files: Files, slot: Slot, parents: Examined) -> str:
+def refuse_recoverable(quarantine: Quarantine, slot: Slot, parents: Examined) -> str:
     """Return why a table is lost; refuse one that can still be restored or rebuilt (HAZARDS 20)."""
     name = slot.entry.child.name
     if slot.state not in (State.PURGED, State.PURGING):
         raise Refused(f"{name!r} is not lost: it is {slot.state}", hint="`r2d2 restore` brings it back")
-    if has_all_its_rows(files, slot):
+    if has_all_its_rows(quarantine, slot):
         raise Refused(f"{name!r} is not lost: its rows are in quarantine", hint="`r2d2 restore` brings it back")
     try:
         examine_parents(parents, slot.entry)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from r2d2.safety import codec
 from r2d2.safety.errors import JournalDamaged, JournalStopped
-from r2d2.safety.files import Files
 from r2d2.safety.paths import JOURNAL, SAFETY
+from r2d2.safety.ports import Records
 from r2d2.safety.records import FORMAT, Opened, Record, decode_record, encode_record
 
 
@@ -29,12 +29,10 @@ class Told:
     torn_bytes: int  # of a last line that does not fit
 
 
-def read_journal(files: Files) -> Told:
+def read_journal(lines: Records) -> Told:
     """Read the journal without changing it; a missing journal is empty."""
-    if files.stat(JOURNAL) is None:
-        return Told((), 0, 0, 0)
-    refuse_other_format(files)
-    content = b"".join(files.chunks(JOURNAL))
+    refuse_other_format(lines)
+    content = b"".join(lines.records())
     records: list[Record] = []
     size, crc = 0, 0
     while size < len(content):
@@ -50,11 +48,9 @@ def read_journal(files: Files) -> Told:
     return Told(tuple(records), size, crc, len(content) - size)
 
 
-def refuse_other_format(files: Files) -> None:
+def refuse_other_format(lines: Records) -> None:
     """Refuse a journal of another format: its words may mean something else (HAZARDS 22)."""
-    if files.stat(JOURNAL) is None:
-        return
-    first = _fits(next(files.chunks(JOURNAL), b"").partition(b"\n")[0] + b"\n", 0, 0)
+    first = _fits(next(lines.records(), b"").partition(b"\n")[0] + b"\n", 0, 0)
     if first is not None and isinstance(first[0], Opened) and first[0].format != FORMAT:
         raise JournalDamaged(
             f"the journal in {SAFETY} is of format {first[0].format}, and this version of R2D2 uses format {FORMAT}",
@@ -66,8 +62,8 @@ def refuse_other_format(files: Files) -> None:
 class Journal:
     """A journal open for writing; the lake's lock is held."""
 
-    def __init__(self, files: Files, told: Told) -> None:
-        self._files = files
+    def __init__(self, lines: Records, told: Told) -> None:
+        self._lines = lines
         self._length, self._crc = len(told.records), told.crc
         self._stopped = False
 
@@ -88,8 +84,7 @@ class Journal:
 
     def _write(self, line: bytes) -> None:
         try:
-            self._files.append(JOURNAL, line)
-            self._files.sync(JOURNAL)
+            self._lines.append_record(line)
         except OSError as error:
             raise JournalStopped(
                 f"cannot write the journal ({error.strerror or error})",
@@ -97,15 +92,10 @@ class Journal:
             ) from error
 
 
-def open_journal(files: Files, told: Told, first: Callable[[], Record]) -> tuple[Journal, Told]:
-    """Open the journal that was just read: create it if missing, cut off a torn line. The lock is held."""
-    if files.stat(JOURNAL) is None:
-        files.create(JOURNAL, ())
-    if told.torn_bytes:
-        files.truncate(JOURNAL, told.size_bytes)
-    files.sync(JOURNAL)  # always: the writer of the last record may have been killed before its sync
-    files.sync(SAFETY)
-    journal = Journal(files, told)
+def open_journal(lines: Records, told: Told, first: Callable[[], Record]) -> tuple[Journal, Told]:
+    """Open the journal that was just read; write its first record if it is new. The lock is held."""
+    lines.open_records(told.size_bytes)
+    journal = Journal(lines, told)
     if not told.records:
         record = first()
         journal.append(record)

@@ -6,14 +6,16 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from r2d2.safety.errors import JournalDamaged, Refused, disk_error
-from r2d2.safety.files import FOLDER, Files
+from r2d2.safety.errors import JournalDamaged, disk_error
+from r2d2.safety.files import Files
 from r2d2.safety.journal import Journal, Told, open_journal, read_journal, refuse_other_format
-from r2d2.safety.paths import LOCK, QUARANTINE, SAFETY, WORK, is_slot
+from r2d2.safety.paths import QUARANTINE
+from r2d2.safety.ports import Quarantine
 from r2d2.safety.posix import PosixFiles
+from r2d2.safety.posix_quarantine import PosixQuarantine
 from r2d2.safety.records import FORMAT, MoveIntended, Opened, Record
 from r2d2.safety.registry import Registry
 
@@ -28,9 +30,13 @@ class Clock:
 
 @dataclass(slots=True)
 class Lake:
-    """A locked lake: files, journal, registry and clock. Holding one means holding the lock."""
+    """A locked lake: quarantine, journal, registry and clock. Holding one means holding the lock.
+
+    Rebuilt tables and copies are written through *files*; all else goes through *quarantine*.
+    """
 
     files: Files
+    quarantine: Quarantine
     journal: Journal
     registry: Registry
     clock: Clock
@@ -50,13 +56,13 @@ class Lake:
 def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
     """Lock a lake and open its journal. `open_lake` is what commands use: it also recovers."""
     clock = clock or Clock()
+    quarantine = PosixQuarantine(files)
     try:
-        refuse_other_format(files)
-        make_folders(files)
-        with files.lock(LOCK, f"process {os.getpid()} on {socket.gethostname()}"):
-            told = _read(files)
-            journal, told = open_journal(files, told, lambda: Opened(FORMAT, int(clock.now())))
-            yield Lake(files, journal, Registry(told.records), clock)
+        refuse_other_format(quarantine)
+        with quarantine.lock(f"process {os.getpid()} on {socket.gethostname()}"):
+            told = _read(quarantine)
+            journal, told = open_journal(quarantine, told, lambda: Opened(FORMAT, int(clock.now())))
+            yield Lake(files, quarantine, journal, Registry(told.records), clock)
     except OSError as error:
         raise disk_error(error) from error
 
@@ -64,22 +70,16 @@ def hold(files: Files, clock: Clock | None = None) -> Iterator[Lake]:
 def read_registry(files: Files) -> Registry:
     """The registry as the journal has it now; needs no lock and changes nothing."""
     try:
-        return Registry(_read(files).records)
+        return Registry(_read(PosixQuarantine(files)).records)
     except OSError as error:
         raise disk_error(error) from error
 
 
-def _read(files: Files) -> Told:
-    aside = slots_aside(files)  # list before reading the journal: a table in quarantine was announced there first
-    told = read_journal(files)
+def _read(quarantine: Quarantine) -> Told:
+    aside = quarantine.slots()  # list before reading the journal: a table in quarantine was announced there first
+    told = read_journal(quarantine)
     refuse_unknown_slots(aside, told)
     return told
-
-
-def slots_aside(files: Files) -> tuple[str, ...]:
-    """Names in quarantine that have the form of a slot."""
-    there = files.stat(SAFETY) is not None and files.stat(QUARANTINE) is not None
-    return tuple(name for name in files.names(QUARANTINE) if is_slot(name)) if there else ()
 
 
 def refuse_unknown_slots(aside: tuple[str, ...], told: Told) -> None:
@@ -92,21 +92,6 @@ def refuse_unknown_slots(aside: tuple[str, ...], told: Told) -> None:
             hint="nothing was touched; restore the journal from a backup; if no backup knows them, move them out of "
             "there: each is a whole table",
         )
-
-
-def make_folders(files: Files) -> None:
-    """Make the folders that safety needs in the lake, durably, before anything is put there.
-
-    They are synced even if they exist: the process that made them may have been killed before its sync.
-    """
-    for path, above in ((SAFETY, ""), (QUARANTINE, SAFETY), (WORK, SAFETY)):
-        found = files.stat(path)
-        if found is None:
-            with suppress(FileExistsError):  # another process makes it just now
-                files.make_folder(path)
-        elif found.kind != FOLDER:
-            raise Refused(f"{path} in {files.root} is not a folder", hint="find out what put it there")
-        files.sync(above)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from r2d2.safety.plan import Entry, FileSeen, Plan, TableSeen
 from r2d2.safety.registry import Registry
 from r2d2.safety.snapshots import (
     Examined,
+    PosixTables,
     examine,
     holds_bytes,
     refuse_checksum_beside,
@@ -31,9 +32,10 @@ class TableChecks:
 
     def __init__(self, files: Files, registry: Registry, *, home: str = QUARANTINE) -> None:
         self._files = files
+        self._tables = PosixTables(files)
         self._registry = registry
         self._home = home  # a folder on the file system that tables are moved to
-        self._parents = Examined(files, alone=True)
+        self._parents = Examined(self._tables, alone=True)
         self._pinned: dict[str, str] | None = None
         self._needed = NeededBytes(files, registry)
 
@@ -42,7 +44,7 @@ class TableChecks:
         refuse_lake_above(self._files)
         for table in (entry.child, *entry.parents):
             refuse_lake_between(self._files, table)
-        child = examine(self._files, entry.child, entry.child.location, alone=True)
+        child = examine(self._tables, entry.child, entry.child.location, alone=True)
         parents = [(parent, self._parents.look(parent)) for parent in entry.parents]
         for parent, look in parents:
             refuse_shared_files(entry.child, child, parent, look)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from r2d2.safety.errors import DiskError, Refused
 from r2d2.safety.locked_lake import Lake
+from r2d2.safety.parents_on_disk import ParentsOnDisk
 from r2d2.safety.per_table import own_errors
 from r2d2.safety.preflight import NeededBytes, refuse_last_copy
 from r2d2.safety.quarantine import in_quarantine
@@ -14,7 +15,6 @@ from r2d2.safety.rebuild_exactly import examine_parents
 from r2d2.safety.records import Purged, PurgeIntended, PurgeUndone
 from r2d2.safety.registry import Slot, State
 from r2d2.safety.snapshots import Look, examine, refuse_moving_target
-from r2d2.safety.unlink import ParentsOnDisk, as_looked_at, unlink_listed
 
 RETENTION_SECONDS = 30 * 24 * 3600.0
 
@@ -33,23 +33,23 @@ class Purge:
 def purge(lake: Lake, *, retention_seconds: float = RETENTION_SECONDS) -> tuple[Purge, ...]:
     """Purge every table whose retention is over, that was drilled, and whose parent is unchanged; keep the others."""
     slots = [slot for slot in lake.registry.active if slot.state is State.QUARANTINED]
-    parents = ParentsOnDisk(lake.files)
+    parents = ParentsOnDisk(lake.quarantine)
     needed = NeededBytes(lake.files, lake.registry)
     return tuple(_purge(lake, slot, parents, needed, retention_seconds) for slot in slots)
 
 
 def _purge(lake: Lake, slot: Slot, parents: ParentsOnDisk, needed: NeededBytes, retention_seconds: float) -> Purge:
-    child, aside = slot.entry.child, in_quarantine(slot.slot)
+    child, quarantine = slot.entry.child, lake.quarantine
     try:
         with own_errors():
             refuse_early(slot, now=lake.clock.now(), retention_seconds=retention_seconds)
             refuse_undrilled(slot)
-            look = examine(lake.files, child, aside, alone=True)
+            look = examine(quarantine, child, in_quarantine(slot.slot), alone=True)
             parent_looks = refuse_drifted_parent(parents, slot)
             refuse_last_copy(child, needed)
             lake.write(PurgeIntended(slot.slot, lake.now()))
             _look_again(lake, slot, look, parent_looks)
-            unlink_listed(lake.files, child, aside, is_listed=as_looked_at(lake.files, look))
+            quarantine.purge(child, slot.slot, look)
     except (Refused, DiskError) as error:  # if it had begun, the next command finishes it or says why not
         return Purge(child.name, slot.slot, False, 0, str(error.args[0]))
     lake.write(Purged(slot.slot, lake.now()))
@@ -60,9 +60,9 @@ def _look_again(lake: Lake, slot: Slot, look: Look, parent_looks: Sequence[Look]
     """Check once more between the record and the first unlink: a write to either table is noticed now at the latest."""
     try:
         with own_errors():
-            refuse_moving_target(lake.files, slot.entry.child, in_quarantine(slot.slot), look)
+            refuse_moving_target(lake.quarantine, slot.entry.child, in_quarantine(slot.slot), look)
             for parent, before in zip(slot.entry.parents, parent_looks, strict=True):
-                refuse_moving_target(lake.files, parent.rows, parent.location, before)
+                refuse_moving_target(lake.quarantine, parent.rows, parent.location, before)
     except (Refused, DiskError):
         lake.write(PurgeUndone(slot.slot, lake.now()))
         raise

@@ -9,7 +9,7 @@ from r2d2.safety.files import FOLDER, Files
 from r2d2.safety.paths import QUARANTINE, SAFETY, WORK, folder_of, is_slot, join
 from r2d2.safety.per_table import own_errors
 from r2d2.safety.posix_versions import same_object
-from r2d2.safety.registry import Slot, State
+from r2d2.safety.registry import Slot
 from r2d2.safety.snapshots import below, look_at
 
 
@@ -82,13 +82,6 @@ def has_arrived(files: Files, slot: Slot) -> bool:
     except Changed:
         return False
     return True
-
-
-def is_stranded(files: Files, slot: Slot) -> bool:
-    """Whether a restore was interrupted and the table is neither in quarantine nor at its place."""
-    if slot.state is not State.RESTORING or slot.restore is None or slot.restore.source != in_quarantine(slot.slot):
-        return False
-    return files.stat(slot.restore.source) is None and not has_arrived(files, slot)
 
 
 def scrap(files: Files, folder: str) -> None:

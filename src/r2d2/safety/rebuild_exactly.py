@@ -9,14 +9,14 @@ from r2d2.errors import R2D2Error
 from r2d2.model.rebuild import Content, Placed, Rebuild
 from r2d2.safety.errors import Changed, DiskError, Refused
 from r2d2.safety.files import FILE, Files
+from r2d2.safety.parents_on_disk import ParentsOnDisk
 from r2d2.safety.paths import check_path, join
 from r2d2.safety.per_table import ask, each, own_errors
 from r2d2.safety.plan import Entry, TableSeen, is_bookkeeping
 from r2d2.safety.ports import Rebuilder
 from r2d2.safety.quarantine import in_quarantine
 from r2d2.safety.registry import Slot
-from r2d2.safety.snapshots import Examined, Look, below, examine, look_at, placed, some
-from r2d2.safety.unlink import ParentsOnDisk
+from r2d2.safety.snapshots import Examined, Look, Tables, below, examine, placed, some
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ def unreadable(entry: Entry, parent: TableSeen, error: DiskError) -> DiskError:
     )
 
 
-def rebuild_all(lake: Files, there: Files, trials: Sequence[Rebuilding], by: Rebuilder) -> None:
+def rebuild_all(lake: Tables, there: Files, trials: Sequence[Rebuilding], by: Rebuilder) -> None:
     """Make a folder in *there* for each table, rebuild the child into it, and check its files and content."""
     parents = Examined(lake, alone=False)
 
@@ -108,26 +108,26 @@ def refuse_inexact(one: Rebuilding, content: Content) -> None:
         )
 
 
-def refuse_parent_in_motion(files: Files, one: Rebuilding) -> None:
+def refuse_parent_in_motion(lake: Tables, one: Rebuilding) -> None:
     """Refuse a parent that was written to during the rebuild: old and new rows may be mixed (HAZARDS 14)."""
     for parent, before in zip(one.entry.parents, one.parents, strict=True):
-        if look_at(files, parent.rows, parent.location).files != before.files:
+        if lake.snapshot(parent.rows, parent.location).files != before.files:
             raise Changed(f"{parent.name!r} is being written to", hint="wait until its writer has ended")
 
 
-def examine_quarantined(files: Files, slot: Slot) -> Placed:
+def examine_quarantined(lake: Tables, slot: Slot) -> Placed:
     """The table in quarantine, if it is whole and unchanged to the byte."""
     aside = in_quarantine(slot.slot)
-    examine(files, slot.entry.child, aside, alone=True)
-    return placed(files, slot.entry.child, aside)
+    examine(lake, slot.entry.child, aside, alone=True)
+    return placed(lake, slot.entry.child, aside)
 
 
-def has_all_its_rows(files: Files, slot: Slot) -> bool:
+def has_all_its_rows(lake: Tables, slot: Slot) -> bool:
     """Whether the copy in quarantine has every file that holds rows, unchanged, and beside them only bookkeeping."""
     rows = slot.entry.child.rows
     try:
         with own_errors():
-            look = examine(files, rows, in_quarantine(slot.slot), alone=False)
+            look = examine(lake, rows, in_quarantine(slot.slot), alone=False)
     except (Changed, DiskError):
         return False
     return all(is_bookkeeping(path) for path in look.others)

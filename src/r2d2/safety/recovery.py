@@ -9,24 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from r2d2.safety.errors import DiskError, JournalStopped, Refused, in_one_line
+from r2d2.safety.errors import Changed, DiskError, JournalStopped, Refused, in_one_line
 from r2d2.safety.files import Files
 from r2d2.safety.locked_lake import Clock, Lake, hold
+from r2d2.safety.parents_on_disk import ParentsOnDisk
 from r2d2.safety.paths import WORK, is_slot
 from r2d2.safety.per_table import own_errors
-from r2d2.safety.quarantine import (
-    drop_second_name,
-    has_arrived,
-    in_quarantine,
-    is_stranded,
-    make_folders_above,
-    move_durably,
-    scrap_or_say,
-    sync_names,
-)
-from r2d2.safety.records import MoveUndone, Restored, RestoreUndone
+from r2d2.safety.ports import Where
+from r2d2.safety.quarantine import scrap_or_say
+from r2d2.safety.records import MoveUndone, Purged, PurgeUndone, Restored, RestoreUndone
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.unlink import ParentsOnDisk, settle_purge
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +39,7 @@ def open_lake(files: Files, clock: Clock | None = None) -> Iterator[tuple[Lake, 
 
 def recover(lake: Lake) -> tuple[Recovered, ...]:
     """Settle every interrupted table. Idempotent."""
-    parents = ParentsOnDisk(lake.files)
+    parents = ParentsOnDisk(lake.quarantine)
     done = [settle(lake, slot, parents) for slot in lake.registry.active]
     return (*(one for one in done if one is not None), *clear_work(lake.files))
 
@@ -77,37 +69,41 @@ def undo_move(lake: Lake, slot: Slot, because: str) -> str:
     """Move a table back from quarantine to its place; return the obstacle, or '' if done."""
     if lake.journal.is_stopped:
         raise JournalStopped("the journal cannot be written", hint="run any command, which recovers first")
-    files, home, aside = lake.files, slot.entry.child.location, in_quarantine(slot.slot)
-    if drop_second_name(files, keep=home, drop=aside):
-        sync_names(files, aside, home)
-    elif files.stat(aside) is None:
-        if files.stat(home) is None:
-            return f"it is neither at {home!r} nor in quarantine: someone else moved it"
-        sync_names(files, aside, home)
-    else:
-        if files.stat(home) is not None:
-            return f"something else is at {home!r} by now; the table is whole in quarantine"
-        make_folders_above(files, home)
-        move_durably(files, aside, home)
+    home, where = slot.entry.child.location, lake.quarantine.settle(slot)
+    if where is Where.NOWHERE:
+        return f"it is neither at {home!r} nor in quarantine: someone else moved it"
+    if where is Where.ASIDE:
+        return f"something else is at {home!r} by now; the table is whole in quarantine"
     lake.write(MoveUndone(slot.slot, because, lake.now()))
     return ""
 
 
 def settle_restore(lake: Lake, slot: Slot) -> tuple[str, str]:
     """Finish a restore whose move happened, undo one whose move did not."""
-    assert slot.restore is not None
-    files, home, source = lake.files, slot.entry.child.location, slot.restore.source
-    drop_second_name(files, keep=home, drop=source)
-    if has_arrived(files, slot):
-        sync_names(files, source, home)
+    where = lake.quarantine.settle(slot)
+    if where is Where.HOME:
         lake.write(Restored(slot.slot, lake.now()))
         return "the restore was finished", "it was interrupted"
-    if is_stranded(files, slot):  # no record yet: somebody may still put it back unchanged
+    if where is Where.NOWHERE:  # no record yet: somebody may still put it back unchanged
         because = "it is neither at its old place nor in quarantine: someone else moved or replaced it"
         return "", f"{because} — `r2d2 restore` rebuilds it by its recipe"
-    sync_names(files, home, source)
     lake.write(RestoreUndone(slot.slot, "it was interrupted", lake.now()))
     return "the restore was undone", "it was interrupted"
+
+
+def settle_purge(lake: Lake, slot: Slot, parents: ParentsOnDisk) -> tuple[str, str]:
+    """Settle a purge after a crash: undo it if the table is whole, finish it if its parents are, else leave it."""
+    if lake.quarantine.settle(slot) is Where.ASIDE:
+        lake.write(PurgeUndone(slot.slot, lake.now()))
+        return "the purge was undone", "it was interrupted before it began"
+    try:
+        for parent in slot.entry.parents:
+            parents.look(parent.rows)
+    except Changed as error:
+        return "", f"its purge was interrupted, and its parent has changed: {error}"
+    lake.quarantine.purge(slot.entry.child, slot.slot, None)
+    lake.write(Purged(slot.slot, lake.now()))
+    return "the purge was finished", "it was interrupted"
 
 
 def clear_work(files: Files) -> Iterator[Recovered]:

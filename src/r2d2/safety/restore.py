@@ -6,7 +6,6 @@ taken (HAZARDS 21).
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from r2d2.model.rebuild import Placed
 from r2d2.safety.batches import batches
 from r2d2.safety.deleted import find_slot, refuse_unsettled
-from r2d2.safety.errors import Changed, DiskError, Refused, in_one_line
+from r2d2.safety.errors import Changed, DiskError, NotMoved, Refused, in_one_line
 from r2d2.safety.files import Files
 from r2d2.safety.locked_lake import Lake
 from r2d2.safety.paths import SAFETY, folder_of, join
@@ -25,7 +24,6 @@ from r2d2.safety.ports import Rebuilder
 from r2d2.safety.quarantine import (
     in_quarantine,
     in_work,
-    is_stranded,
     make_folders_above,
     move_durably,
     remove_all,
@@ -42,7 +40,7 @@ from r2d2.safety.rebuild_exactly import (
 )
 from r2d2.safety.records import Purged, PurgeUndone, Restored, RestoreIntended, RestoreUndone
 from r2d2.safety.registry import Slot, State
-from r2d2.safety.snapshots import Examined, holds_bytes, refuse_checksum_beside, refuse_other_content
+from r2d2.safety.snapshots import Examined, PosixTables, holds_bytes, refuse_checksum_beside, refuse_other_content
 
 BY_QUARANTINE, BY_RECIPE = "quarantine", "recipe"
 
@@ -91,7 +89,7 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
     """Restore some tables. Those in quarantine go first: they only need a move."""
     work = in_copy if to is not None else in_work
     trials = [Restoring(slot.entry, work(slot.slot), slot=slot) for slot in slots]
-    parents = Examined(lake.files, alone=False)
+    parents = Examined(lake.quarantine, alone=False)
     each(trials, lambda one: _begin(lake, one, parents, to))
     if to is None:
         each([one for one in trials if not one.because], lambda one: _move_home(lake, one.slot, _aside(one)))
@@ -102,7 +100,7 @@ def _restore(lake: Lake, slots: Sequence[Slot], by: Rebuilder, to: Files | None)
 
 
 def _begin(lake: Lake, one: Restoring, parents: Examined, to: Files | None) -> None:
-    can_be_asked_for = one.slot.state in (State.PURGING, State.FORGOTTEN) or is_stranded(lake.files, one.slot)
+    can_be_asked_for = one.slot.state in (State.PURGING, State.FORGOTTEN) or lake.quarantine.is_stranded(one.slot)
     if not can_be_asked_for and not _waits(lake, one, to):
         refuse_unsettled(one.slot)
     refuse_inside_safety(lake.files, to)
@@ -115,7 +113,7 @@ def _begin(lake: Lake, one: Restoring, parents: Examined, to: Files | None) -> N
 
 def _waits(lake: Lake, one: Restoring, to: Files | None) -> bool:
     """Whether a table that waits in quarantine for its occupied place can be copied elsewhere."""
-    return to is not None and one.slot.state is State.MOVING and lake.files.stat(_aside(one)) is not None
+    return to is not None and one.slot.state is State.MOVING and lake.quarantine.identity(_aside(one)) is not None
 
 
 def _outcome(one: Restoring, root: str) -> Restore:
@@ -164,7 +162,7 @@ def _why_not_from_quarantine(lake: Lake, slot: Slot, parents: Examined) -> str:
     if slot.state is State.RESTORING:
         return "it is neither at its old place nor in quarantine"
     try:
-        examine_quarantined(lake.files, slot)
+        examine_quarantined(lake.quarantine, slot)
     except Changed as error:
         because = f"its copy in quarantine is damaged: {error.args[0]}"
     except OSError as error:
@@ -173,7 +171,7 @@ def _why_not_from_quarantine(lake: Lake, slot: Slot, parents: Examined) -> str:
         return ""
     if slot.state is State.PURGING:
         because = "its purge was broken off"
-    return "" if has_all_its_rows(lake.files, slot) and not _has_its_parents(parents, slot) else because
+    return "" if has_all_its_rows(lake.quarantine, slot) and not _has_its_parents(parents, slot) else because
 
 
 def _has_its_parents(parents: Examined, slot: Slot) -> bool:
@@ -186,10 +184,9 @@ def _has_its_parents(parents: Examined, slot: Slot) -> bool:
 
 def _move_home(lake: Lake, slot: Slot, source: str) -> None:
     """Move a verified table to its place; write records before and after."""
-    files, home = lake.files, slot.entry.child.location
-    make_folders_above(files, home)
-    found = files.stat(source)
-    if found is None:
+    quarantine, home = lake.quarantine, slot.entry.child.location
+    identity = quarantine.prepare(source, home)
+    if identity is None:
         raise Changed(f"{slot.entry.child.name!r} has vanished from {source!r}", hint="run `r2d2 doctor`")
     if slot.state is State.RESTORING:  # it is stranded: that restore is undone, and this one begins
         lake.write(RestoreUndone(slot.slot, "it is no longer in quarantine", lake.now()))
@@ -197,19 +194,12 @@ def _move_home(lake: Lake, slot: Slot, source: str) -> None:
         lake.write(PurgeUndone(slot.slot, lake.now()))
     elif slot.state is State.PURGING:  # the rest of it in quarantine is of no use
         lake.write(Purged(slot.slot, lake.now()))
-    lake.write(RestoreIntended(slot.slot, source, found.version.identity, lake.now()))
+    lake.write(RestoreIntended(slot.slot, source, identity, lake.now()))
     try:
-        move_durably(files, source, home)
-    except FileExistsError as error:
-        lake.write(RestoreUndone(slot.slot, "something appeared at its place", lake.now()))
-        raise Refused(f"something appeared at {home!r}", hint="move it away and try again") from error
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        lake.write(RestoreUndone(slot.slot, "its place is on another file system", lake.now()))
-        raise Refused(
-            f"{home!r} is on another file system by now", hint="restore a copy with --to, and put it there"
-        ) from error
+        quarantine.put_back(source, home, identity)
+    except NotMoved as error:
+        lake.write(RestoreUndone(slot.slot, error.because, lake.now()))
+        raise
     lake.write(Restored(slot.slot, lake.now()))
 
 
@@ -223,7 +213,7 @@ def _rebuild_home(lake: Lake, trials: Sequence[Restoring], by: Rebuilder) -> Non
         _move_home(lake, one.slot, one.folder if one.entry.child.is_folder else join(one.folder, rebuilt(one).files[0]))
 
     on_their_way = [one for one in trials if one.error is None]
-    rebuild_all(files, files, on_their_way, by)
+    rebuild_all(lake.quarantine, files, on_their_way, by)
     each(on_their_way, finish)
     for one in on_their_way:
         if one.error is not None or not one.entry.child.is_folder:  # a restored folder was moved as a whole
@@ -259,7 +249,7 @@ def _copy(lake: Lake, trials: Sequence[Restoring], to: Files, by: Rebuilder) -> 
         remove_all(to, one.folder)  # leftovers of an earlier attempt
     try:
         each([one for one in on_their_way if not one.because], copy)
-        rebuild_all(lake.files, to, [one for one in on_their_way if one.because], by)
+        rebuild_all(lake.quarantine, to, [one for one in on_their_way if one.because], by)
         each(on_their_way, finish)
     finally:
         for one in on_their_way:
@@ -283,6 +273,6 @@ def _copy_files(lake: Files, slot: Slot, to: Files, work: str) -> tuple[str, ...
         path = file.path or child.location.rpartition("/")[2]
         make_folders_above(to, join(work, path))
         to.create(join(work, path), lake.chunks(join(aside, file.path)))
-        refuse_other_content(to, file, join(work, path), child.name)
+        refuse_other_content(PosixTables(to), file, join(work, path), child.name)
         written.append(path)
     return tuple(written)

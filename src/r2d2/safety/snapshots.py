@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from r2d2.model.rebuild import Placed
 from r2d2.safety.errors import Changed, Refused
@@ -25,9 +26,43 @@ class Look:
     others: tuple[str, ...]  # foreign files and empty folders in its folder
 
 
-def placed(files: Files, table: TableSeen, at: str) -> Placed:
+class Tables(Protocol):
+    """Tables that can be compared with the lists of their files in a plan or in the journal."""
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the lake, for readers that open tables by path."""
+
+    def snapshot(self, table: TableSeen, at: str) -> Look:
+        """Snapshot of a table at *at*; raises Changed if a file is missing, is not regular, or has another size."""
+
+    def sha256(self, path: str) -> str:
+        """SHA-256 of a file, from its bytes."""
+
+
+class PosixTables:
+    """Tables on a POSIX file system."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+
+    @property
+    def root(self) -> str:
+        """The absolute path of the root."""
+        return self.files.root
+
+    def snapshot(self, table: TableSeen, at: str) -> Look:
+        """Snapshot of a table from the stats of its files and the listing of its folder."""
+        return look_at(self.files, table, at)
+
+    def sha256(self, path: str) -> str:
+        """SHA-256 of a regular file."""
+        return sha256_of_file(self.files, path)
+
+
+def placed(lake: Tables | Files, table: TableSeen, at: str) -> Placed:
     """The table as the rebuilder takes it, at the path *at* below the root."""
-    return Placed(join(files.root, at), tuple(file.path for file in table.files if file.holds_rows))
+    return Placed(join(lake.root, at), tuple(file.path for file in table.files if file.holds_rows))
 
 
 def look_at(files: Files, table: TableSeen, at: str) -> Look:
@@ -43,18 +78,18 @@ def has_its_times(table: TableSeen, look: Look) -> bool:
     return all(modified_ns(found.version) == modified_ns(file.version) for file, (_, found) in pairs)
 
 
-def examine(files: Files, table: TableSeen, at: str, *, alone: bool) -> Look:
+def examine(tables: Tables, table: TableSeen, at: str, *, alone: bool) -> Look:
     """Check that a table is unchanged to the last byte, and return its snapshot. With *alone*, refuse foreign files.
 
     File versions are ignored here: a lake that was moved to another disk, or a file from a backup, is as good as
     before. `refuse_rewritten` compares them while a plan is fresh.
     """
-    before = look_at(files, table, at)
+    before = tables.snapshot(table, at)
     if alone:
         refuse_unexplained(table, before)
     for file in table.files:
-        refuse_other_content(files, file, join(at, file.path), table.name)
-    refuse_moving_target(files, table, at, before)
+        refuse_other_content(tables, file, join(at, file.path), table.name)
+    refuse_moving_target(tables, table, at, before)
     return before
 
 
@@ -66,21 +101,21 @@ class Examined:
     the snapshot is taken once more.
     """
 
-    def __init__(self, files: Files, *, alone: bool) -> None:
-        self._files = files
+    def __init__(self, tables: Tables, *, alone: bool) -> None:
+        self._tables = tables
         self._alone = alone
         self._looks: dict[TableSeen, Look] = {}
         self._wrong: dict[TableSeen, tuple[Look, Changed]] = {}  # tables that were found changed
 
     def look(self, table: TableSeen) -> Look:
         """The table's snapshot, once it is found unchanged to the last byte."""
-        now = look_at(self._files, table, table.location)
+        now = self._tables.snapshot(table, table.location)
         if self._looks.get(table) == now:
             return now
         if table in self._wrong and self._wrong[table][0] == now:
             raise self._wrong[table][1]
         try:
-            look = examine(self._files, table, table.location, alone=False)
+            look = examine(self._tables, table, table.location, alone=False)
             if self._alone:  # empty folders are harmless: the parent is not moved
                 refuse_unexplained(table, replace(look, others=tuple(path for path in look.others if path[-1] != "/")))
             self._looks[table] = look
@@ -99,19 +134,19 @@ def refuse_unexplained(table: TableSeen, look: Look) -> None:
         )
 
 
-def refuse_other_content(files: Files, file: FileSeen, path: str, name: str) -> None:
+def refuse_other_content(tables: Tables, file: FileSeen, path: str, name: str) -> None:
     """Refuse a file with other bytes: they can change while the file version stays (HAZARDS 13, 14)."""
     with vanishing(name):
-        found = sha256_of_file(files, path)
+        found = tables.sha256(path)
     if found != file.sha256:
         raise Changed(
             f"{name!r} has changed: {file.path or path!r} holds other bytes", hint="scan again and make a new plan"
         )
 
 
-def refuse_moving_target(files: Files, table: TableSeen, at: str, before: Look) -> None:
+def refuse_moving_target(tables: Tables, table: TableSeen, at: str, before: Look) -> None:
     """Refuse a table that was written to since the snapshot *before* (HAZARDS 14)."""
-    if look_at(files, table, at) != before:
+    if tables.snapshot(table, at) != before:
         raise Changed(f"{table.name!r} is being written to", hint="wait until its writer has ended")
 
 
