@@ -130,7 +130,7 @@ torture-fuzz: $(DEV_STAMP) ## 1,000,000 damaged Parquet files through whole scan
 
 .PHONY: coverage-safety
 coverage-safety: $(DEV_STAMP) ## every branch of safe deletion is taken by its tests, or this fails
-	@$(BIN)/python -m pytest tests/safety --cov=r2d2.safety --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+	@$(BIN)/python -m pytest tests/safety tests/contracts/test_quarantine.py --cov=r2d2.safety --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 .PHONY: torture-soak
 torture-soak: $(DEV_STAMP) ## 10,000 small tables planned, deleted, drilled, purged, restored, compared; time and memory (an hour)

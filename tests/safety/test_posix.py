@@ -171,6 +171,17 @@ def test_a_group_that_cannot_be_given_gets_nothing(
     assert os.stat(os.path.join(files.root, "t/a")).st_mode & 0o077 == (0o044 if allowed else 0o004)
 
 
+@pytest.mark.parametrize(("same_group", "left"), [(True, 0o044), (False, 0o004)])
+def test_a_table_of_two_parents_is_for_those_who_may_read_both(
+    files: PosixFiles, monkeypatch: pytest.MonkeyPatch, same_group: bool, left: int
+) -> None:
+    group = os.stat(files.root).st_gid
+    parents = {"one": (group, 0o066), "two": (group if same_group else group + 1, 0o055)}
+    monkeypatch.setattr(PosixFiles, "_open_to", lambda self, path: parents[path])
+    files.open_as("t/a", ["one", "two"])
+    assert os.stat(os.path.join(files.root, "t/a")).st_mode & 0o077 == left
+
+
 @pytest.mark.parametrize(("folder", "file"), [(0o700, 0o644), (0o755, 0o444), (0o750, 0o644), (0o711, 0o640)])
 def test_who_may_read_a_rebuilt_table_is_who_may_read_its_parent(fast_folder: Path, folder: int, file: int) -> None:
     root = fast_folder / "lake"

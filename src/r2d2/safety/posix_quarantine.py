@@ -101,11 +101,11 @@ class PosixQuarantine(PosixTables):
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            message, hint = (
+            raise NotMoved(
                 f"{location!r} is on another file system by now",
-                "restore a copy with --to, and put it there",
-            )
-            raise NotMoved(message, hint=hint, because="its place is on another file system") from error
+                hint="restore a copy with --to, and put it there",
+                because="its place is on another file system",
+            ) from error
         sync_names(self.files, source, location)
 
     def is_stranded(self, slot: Slot) -> bool:
@@ -171,9 +171,9 @@ class PosixQuarantine(PosixTables):
 
     def _is_listed(self, file: FileSeen, path: str, known: Mapping[str, Stat] | None) -> bool:
         """Whether the file at a path is the listed one, and not another that took its name."""
-        return (
-            holds_bytes(self.files, path, file.sha256) if known is None else self.files.stat(path) == known[file.path]
-        )
+        if known is None:
+            return holds_bytes(self.files, path, file.sha256)
+        return self.files.stat(path) == known[file.path]
 
 
 def make_folders(files: Files) -> None:
