@@ -70,8 +70,8 @@ class Quarantine(Tables, Records, Protocol):
     def settle(self, slot: Slot) -> Where:
         """End the way of a table that was moving, restoring or purging, and return its place.
 
-        A moving table goes home; ASIDE means that its location is taken. A restoring one is either home or where it
-        came from. A purging one is ASIDE as long as it is whole.
+        A moving table goes home; ASIDE means that its location is taken. A restoring one is HOME, or ASIDE where it
+        came from. A purging one is ASIDE as long as it is whole, else NOWHERE.
         """
 
     def purge(self, table: TableSeen, slot: str, look: Look | None) -> None:
