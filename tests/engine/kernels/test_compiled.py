@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r2d2.engine.kernels import hash_column, hash_rows
+from r2d2.engine.kernels import block_of, find_missing, hash_column, hash_rows, merge
 from r2d2.engine.kernels.loops import LOOPS
 from r2d2.engine.kernels.mixing import Hashes
 from tests.engine.kernels.oracle import (
@@ -97,3 +98,37 @@ def test_rows_under_several_projections_hash_alike(bits: int) -> None:
     with loops(compiled=True):
         fast = hash_rows(columns, projections=asked, key=KEY, bits=bits)
     np.testing.assert_array_equal(plain, fast)
+
+
+hashes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=60).map(
+    lambda pairs: np.array(pairs, np.uint64).reshape(-1, 2).T.copy() << np.uint64(62)
+)
+
+
+@settings(max_examples=300)
+@given(hashes, hashes)
+def test_blocks_and_what_is_missing_are_alike(child: Hashes, parent: Hashes) -> None:
+    answers = []
+    for compiled in (False, True):
+        with loops(compiled):
+            blocks = [block_of(rows) for rows in (child, parent)]
+            both_ways = [merge([blocks[0], blocks[1]]), merge([blocks[1], blocks[1]])]
+            counts = [[1] * block.distinct_rows if block.counts is None else block.counts.tolist() for block in blocks]
+            missing = [find_missing(child=a, parent=b) for a, b in product([*blocks, *both_ways], repeat=2)]
+            answers.append((counts, [block.hashes.tolist() for block in [*blocks, *both_ways]], missing))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5_000, 300_000])
+def test_many_rows_are_sorted_alike(rows: int) -> None:
+    many = np.random.default_rng(rows).integers(0, 2**64, (2, rows), dtype=np.uint64)
+    many[:, rows // 2 :] = many[:, : rows - rows // 2]  # each twice
+    many[0, : rows // 8] = many[0, :1]  # some that share their first half
+    with loops(compiled=False):
+        plain = block_of(many)
+    with loops(compiled=True):
+        fast = block_of(many)
+    np.testing.assert_array_equal(plain.hashes, fast.hashes)
+    np.testing.assert_array_equal(
+        plain.counts_at(np.arange(plain.distinct_rows)), fast.counts_at(np.arange(rows and fast.distinct_rows))
+    )

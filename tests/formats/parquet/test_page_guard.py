@@ -69,7 +69,7 @@ def test_pages_that_would_not_get_smaller_are_stored_as_they_are(tmp_path: Path,
     path = tmp_path / "t.parquet"
     table = pa.table({"n": np.random.default_rng(3).integers(-(2**63), 2**63, ROWS, dtype=np.int64)})
     pq.write_table(table, path, compression=codec, data_page_version="2.0", use_dictionary=False, data_page_size=800)
-    assert can_be_believed(str(path), columns_of(path))
+    assert all(can_be_believed(str(path), [columns_of(path)]))
     assert read_slice(whole(path), [("n",)])["n",].to_pylist() == table.column("n").to_pylist()
 
 
@@ -104,7 +104,7 @@ def test_one_flipped_bit_in_a_page_with_a_checksum_is_found(tmp_path: Path) -> N
     content = bytearray(path.read_bytes())
     content[pages_of(bytes(content))[0] + 5_000] ^= 1
     path.write_bytes(content)
-    assert not can_be_believed(str(path), columns_of(path)[:1])
+    assert not all(can_be_believed(str(path), [columns_of(path)[:1]]))
     for small in (False, True):
         with pytest.raises(TableError, match=r"could not verify page integrity|CRC"):
             read_slice(whole(path) | {"small": small}, [("n",)])
@@ -118,7 +118,7 @@ def test_a_header_that_lies_about_a_size_is_found(tmp_path: Path) -> None:
     assert content[place : place + 3] == b"\x15\x00\x15"  # a data page, and its size follows
     content[place + 3] ^= 2
     path.write_bytes(content)
-    assert not can_be_believed(str(path), columns_of(path)[:1])
+    assert not all(can_be_believed(str(path), [columns_of(path)[:1]]))
     with pytest.raises(TableError):
         read(path)
 
@@ -131,7 +131,7 @@ def test_a_header_that_is_none_is_found(tmp_path: Path, offset: int) -> None:
     place = pages_of(bytes(content))[0]
     content[place + offset] = 0xFF
     path.write_bytes(content)
-    assert not can_be_believed(str(path), columns_of(path)[:1])
+    assert not all(can_be_believed(str(path), [columns_of(path)[:1]]))
     with pytest.raises(TableError):
         read(path)
 
@@ -175,7 +175,7 @@ def test_the_fast_reader_is_believed_where_nothing_is_null_or_pages_have_checksu
     known = codec not in ("lz4", "brotli") or (codec == "lz4" and pages == "2.0")
     expected = {"nullable": checksums, "n": checksums or known, "s": checksums or known}
     assert {
-        chunk.path_in_schema: can_be_believed(str(path), [(chunk, schema)]) for chunk, schema in columns_of(path)
+        chunk.path_in_schema: can_be_believed(str(path), [[(chunk, schema)]])[0] for chunk, schema in columns_of(path)
     } == {name: expected[name] for name in table.column_names}
 
 
@@ -185,7 +185,7 @@ def test_the_fast_reader_is_believed_about_columns_of_any_writer_without_nulls(t
     path = tmp_path / "t.parquet"
     write(a_table().drop_columns(["nullable"]), path)
     without_statistics = "without_statistics" in write.__name__
-    assert [can_be_believed(str(path), [pair]) for pair in columns_of(path)] == [not without_statistics] * len(
+    assert can_be_believed(str(path), [[pair] for pair in columns_of(path)]) == [not without_statistics] * len(
         columns_of(path)
     )
 
@@ -218,7 +218,7 @@ def test_numbers_of_a_dictionary_that_are_no_bits_wide_are_the_strict_readers(
     table = pa.table({"s": values}, schema=schema)
     pq.write_table(table, path, compression=codec, data_page_version=pages)
     believed = codec != "lz4"  # whose beginning is not read here
-    assert can_be_believed(str(path), columns_of(path)) == believed
+    assert all(can_be_believed(str(path), [columns_of(path)])) == believed
     if codec == "none":
         content = bytearray(path.read_bytes())
         with path.open("rb") as file:
@@ -227,7 +227,7 @@ def test_numbers_of_a_dictionary_that_are_no_bits_wide_are_the_strict_readers(
         assert content[width] == 3
         content[width] = 0
         path.write_bytes(content)
-        assert not can_be_believed(str(path), columns_of(path))
+        assert not all(can_be_believed(str(path), [columns_of(path)]))
 
 
 @pytest.mark.parametrize("further", [0, 1])
@@ -237,7 +237,7 @@ def test_where_a_footer_is_of_two_minds_about_where_a_column_begins_the_strict_r
     """The dictionary comes before the data, if there is one; some readers begin at the one place, some at the other."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"n": [7] * 3}), path, compression="none")
-    assert can_be_believed(str(path), columns_of(path))
+    assert all(can_be_believed(str(path), [columns_of(path)]))
     ((chunk, _),) = columns_of(path)
     data_at, dictionary_at = chunk.data_page_offset, chunk.dictionary_page_offset
     assert dictionary_at < data_at < 63  # so that either takes one byte in the footer: an I64, two fields further on
@@ -247,7 +247,7 @@ def test_where_a_footer_is_of_two_minds_about_where_a_column_begins_the_strict_r
     path.write_bytes(content.replace(told, bytes([0x26, 2 * data_at, 0x26, 2 * (data_at + further)])))
     ((chunk, _),) = columns_of(path)
     assert chunk.dictionary_page_offset == data_at + further
-    assert not can_be_believed(str(path), columns_of(path))
+    assert not all(can_be_believed(str(path), [columns_of(path)]))
 
 
 def test_where_the_footer_counts_other_nulls_the_strict_reader_has_the_word(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ blocks = split(block_of(hashes[0]), ranges=16)            # sorted, distinct, co
 find_missing(child=..., parent=...)                       # by all 128 bits, as a set and as a bag
 """
 
-from r2d2.engine.kernels.blocks import HashBlock, block_of, from_bytes, merge, split, to_bytes
+from r2d2.engine.kernels.blocks import HashBlock, block_of, from_bytes, merge, pack_rows, split, to_bytes, unpack
 from r2d2.engine.kernels.column_hash import hash_column
 from r2d2.engine.kernels.compare import common_rows, find_missing
 from r2d2.engine.kernels.fingerprint import Fingerprint, fingerprint
@@ -29,6 +29,8 @@ __all__ = [
     "hash_column",
     "hash_rows",
     "merge",
+    "pack_rows",
     "split",
     "to_bytes",
+    "unpack",
 ]

@@ -7,17 +7,22 @@ into its lowest bits (one fast sort of plain words), and the few remaining ties 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from r2d2.engine.kernels.loops import LOOPS
 from r2d2.engine.kernels.mixing import HASH_VERSION, WORD, Hashes
+from r2d2.engine.kernels.scratch import scratch
 
 _HEADER = struct.Struct("<4sHHQ")  # magic, hash version, bytes per count (0: all are one), distinct rows
-_MAGIC = b"R2HB"
+_MAGIC, _UNSORTED = b"R2HB", b"R2HU"
+_MOST_RANGES = 1 << 16
+_LOOK_AT = 4096  # rows that tell whether there are many repetitions
 _COUNT_TYPES: dict[int, np.dtype[np.unsignedinteger]] = {
     1: np.dtype("u1"),
     2: np.dtype("<u2"),
@@ -32,6 +37,7 @@ class HashBlock:
 
     hashes: Hashes  # (2, distinct rows), ascending by (first half, second half), distinct
     counts: NDArray[np.uint64] | None = None  # multiplicity of each; None: all are 1
+    is_sorted: bool = True  # False: in any order and with repetitions, fit for `merge` only
 
     @property
     def distinct_rows(self) -> int:
@@ -50,6 +56,8 @@ class HashBlock:
 
 def block_of(hashes: Hashes, counts: NDArray[np.uint64] | None = None) -> HashBlock:
     """The block of rows with these hashes, in any order and with repetitions."""
+    if LOOPS.compiled and counts is None:
+        return _compiled_block(LOOPS.compiled, hashes)
     order, hashes, ties = _sort(hashes)
     counts = None if counts is None else counts[order]
     again = ties[(hashes.take(ties, axis=1) == hashes.take(ties - 1, axis=1)).all(axis=0)]
@@ -63,9 +71,21 @@ def block_of(hashes: Hashes, counts: NDArray[np.uint64] | None = None) -> HashBl
     return HashBlock(hashes.take(starts, axis=1), counts)
 
 
+def _compiled_block(loops: ModuleType, hashes: Hashes) -> HashBlock:
+    count = hashes.shape[1]
+    out, counts, distinct = np.empty((2, count), np.uint64), scratch("counts", count), np.zeros(1, np.int64)
+    first, second = (np.ascontiguousarray(half) for half in hashes)
+    loops.sort_rows(first, second, scratch("first", count), scratch("second", count), out[0], out[1])
+    loops.squeeze(out[0], out[1], counts, distinct)
+    rows = int(distinct[0])
+    return HashBlock(out[:, :rows], None if rows == count else counts[:rows].copy())
+
+
 def merge(blocks: Sequence[HashBlock]) -> HashBlock:
     """The multiset sum of blocks: the slices of one table put together."""
     full = [block for block in blocks if block.distinct_rows]
+    if len(full) == 1 and not full[0].is_sorted:
+        return block_of(full[0].hashes)
     if len(full) < 2:
         return full[0] if full else HashBlock(np.empty((2, 0), np.uint64))
     counts = None
@@ -76,33 +96,75 @@ def merge(blocks: Sequence[HashBlock]) -> HashBlock:
 
 def split(block: HashBlock, ranges: int) -> list[HashBlock]:
     """The rows by hash range: range r holds the first halves from r * 2^64 / ranges on. No copy."""
-    bounds = np.array([-(-(number << 64) // ranges) for number in range(1, ranges)], np.uint64)
-    cuts = [0, *np.searchsorted(block.hashes[0], bounds).tolist(), block.distinct_rows]
+    cuts = [0, *np.searchsorted(block.hashes[0], _range_bounds(ranges)[1:]).tolist(), block.distinct_rows]
     return [_part(block, slice(*cut)) for cut in pairwise(cuts)]
+
+
+def pack_rows(hashes: Hashes, ranges: int) -> Iterator[tuple[int, bytes]]:
+    """Rows by hash range, each range as bytes that `unpack` takes together with others; empty ranges are left out.
+
+    Where most rows are repeated, each goes once, with a count. Else they go as they are: they are sorted where the
+    rows of a table come together.
+    """
+    count = hashes.shape[1]
+    if not LOOPS.compiled or ranges > _MOST_RANGES or _repeats(hashes):
+        for number, part in enumerate(split(block_of(hashes), ranges)):
+            if part.distinct_rows:
+                yield number, to_bytes(part)
+        return
+    out, ends = scratch("split", 2, count), np.zeros(ranges, np.int64)
+    numbers = scratch("numbers", count // 4 + 1).view(np.uint16)[:count]
+    first, second = (np.ascontiguousarray(half) for half in hashes)
+    LOOPS.compiled.split_rows(first, second, _range_bounds(ranges), numbers, ends, out[0], out[1])
+    for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        if begin < end:
+            yield number, _pack(_UNSORTED, out[:, begin:end], None)
+
+
+def _repeats(hashes: Hashes) -> bool:
+    """Whether the first rows tell that most are there several times."""
+    some = block_of(hashes[:, :_LOOK_AT])
+    return 2 * some.distinct_rows < some.rows
+
+
+def _range_bounds(ranges: int) -> NDArray[np.uint64]:
+    """The first hash of each range."""
+    return np.array([-(-(number << 64) // ranges) for number in range(ranges)], np.uint64)
+
+
+def unpack(packed: Iterable[bytes | memoryview]) -> HashBlock:
+    """The rows of one table in one hash range, put together."""
+    return merge([from_bytes(data) for data in packed])
 
 
 def to_bytes(block: HashBlock) -> bytes:
     """Header, first halves, second halves, counts (none if all are one)."""
+    return _pack(_MAGIC, block.hashes, block.counts)
+
+
+def _pack(magic: bytes, hashes: Hashes, multiplicities: NDArray[np.uint64] | None) -> bytes:
     counts, width = b"", 0
-    if block.counts is not None and block.distinct_rows and int(block.counts.max()) > 1:
-        largest = int(block.counts.max())
+    if multiplicities is not None and len(multiplicities) and int(multiplicities.max()) > 1:
+        largest = int(multiplicities.max())
         width = next(width for width in _COUNT_TYPES if largest < 256**width)
-        counts = block.counts.astype(_COUNT_TYPES[width]).tobytes()
-    header = _HEADER.pack(_MAGIC, HASH_VERSION, width, block.distinct_rows)
-    return b"".join([header, block.hashes[0].tobytes(), block.hashes[1].tobytes(), counts])
+        counts = multiplicities.astype(_COUNT_TYPES[width]).tobytes()
+    header = _HEADER.pack(magic, HASH_VERSION, width, hashes.shape[1])
+    return b"".join([header, hashes[0].data, hashes[1].data, counts])
 
 
 def from_bytes(data: bytes | memoryview) -> HashBlock:
-    """The block that `to_bytes` wrote; ValueError for any other bytes."""
+    """The block that was packed; ValueError for any other bytes."""
     if len(data) < _HEADER.size:
         raise ValueError(f"a hash block of {len(data)} bytes is cut short")
     magic, version, width, count = _HEADER.unpack_from(data)
-    if magic != _MAGIC or version != HASH_VERSION or width not in (0, *_COUNT_TYPES):
+    if magic not in (_MAGIC, _UNSORTED) or version != HASH_VERSION or width not in (0, *_COUNT_TYPES):
         raise ValueError(f"not a hash block of version {HASH_VERSION}: {magic!r} version {version}")
     if len(data) != _HEADER.size + count * (16 + width):
         raise ValueError(f"a hash block of {count} rows has {len(data)} bytes")
     hashes = np.frombuffer(data, WORD, count=2 * count, offset=_HEADER.size).reshape(2, count)
     hashes = np.require(hashes, requirements=["ALIGNED"])
+    if magic == _UNSORTED:
+        return HashBlock(hashes, is_sorted=False)
     if not width:
         return HashBlock(hashes)
     counts = np.frombuffer(data, _COUNT_TYPES[width], offset=_HEADER.size + 16 * count)

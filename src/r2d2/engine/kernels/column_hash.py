@@ -43,6 +43,14 @@ def hash_column(column: pa.Array | pa.ChunkedArray, *, token: Token, key: bytes)
     return np.concatenate([np.empty((2, 0), np.uint64), *hashes], axis=1)
 
 
+def hash_into(array: pa.Array, *, token: Token, key: bytes, out: Hashes) -> None:
+    """Write the hashes of a block of a column's values into *out*, shape (2, rows)."""
+    try:
+        _hash_block(hasher_of(array.type), array, column_keys(token, key), out)
+    except NotComparable as error:
+        raise NotComparable(error.reason, token=token) from error
+
+
 def hashed_in_blocks(kind: pa.DataType, *, token: Token) -> bool:
     """Whether a column may be hashed in blocks at no extra cost (a dictionary would be hashed with each)."""
     try:
@@ -57,12 +65,15 @@ def hash_array(array: pa.Array, keys: ColumnKeys) -> Hashes:
     out = np.empty((2, len(array)), np.uint64)
     step = BLOCK_ROWS if hasher.in_blocks else max(len(array), 1)
     for begin in range(0, len(array), step):
-        block, part = array.slice(begin, step), out[:, begin : begin + step]
-        live = live_rows(block)
-        hasher.hash_block(block, live, keys, part)
-        if live is not None:
-            np.copyto(part, _null_hash(keys), where=~live)
+        _hash_block(hasher, array.slice(begin, step), keys, out[:, begin : begin + step])
     return out
+
+
+def _hash_block(hasher: Hasher, block: pa.Array, keys: ColumnKeys, out: Hashes) -> None:
+    live = live_rows(block)
+    hasher.hash_block(block, live, keys, out)
+    if live is not None:
+        np.copyto(out, _null_hash(keys), where=~live)
 
 
 @lru_cache(maxsize=4096)

@@ -6,19 +6,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r2d2.engine.kernels.blocks import HashBlock
+from r2d2.engine.kernels.loops import LOOPS
+from r2d2.engine.kernels.mixing import Words
 from r2d2.model.containment import Missing
 
 Places = NDArray[np.intp]
+_ONES = np.empty(0, np.uint64)  # no counts: each row is there once
 
 
 def find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
     """Count the child's rows that the parent lacks, as a set and as a bag."""
+    if LOOPS.compiled:
+        missing = np.zeros(2, np.int64)
+        LOOPS.compiled.find_missing(*_arrays(child), *_arrays(parent), missing)
+        return Missing(int(missing[0]), int(missing[1]))
     in_child, in_parent = common_rows(child=child, parent=parent)
     wanted, available = child.counts_at(in_child), parent.counts_at(in_parent)
     rows = child.rows - int(wanted.sum())
     short = wanted > available
     copies = rows + int((wanted[short] - available[short]).sum())
     return Missing(rows, copies)
+
+
+def _arrays(block: HashBlock) -> tuple[Words, Words, Words]:
+    first, second = (np.ascontiguousarray(half) for half in block.hashes)
+    return first, second, _ONES if block.counts is None else block.counts
 
 
 def common_rows(*, child: HashBlock, parent: HashBlock) -> tuple[Places, Places]:

@@ -29,6 +29,10 @@ _READ = types.Array(types.uint64, 1, "C", readonly=True)
 _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
 _KINDS = types.Array(types.uint8, 1, "C", readonly=True)
 _KINDS_OUT = types.Array(types.uint8, 1, "C")
+_HASHES_3 = types.Array(types.uint64, 3, "C")
+_INTS = types.Array(types.int64, 1, "C", readonly=True)
+_BUCKETS = types.Array(types.uint16, 1, "C")
+_INTS_OUT = types.Array(types.int64, 1, "C")
 _BOUNDS = types.Array(types.int64, 1, "C", readonly=True)
 
 
@@ -136,6 +140,31 @@ def _rest(at: Any, length: Any, a: Any, b: Any, seed_a: Any, seed_b: Any) -> Any
     return one, two
 
 
+@njit
+def _scatter(
+    first: Any, second: Any, low: Any, high: Any, skip: Any, bits: Any, out_first: Any, out_second: Any
+) -> Any:
+    """Move rows *low* to *high* into 2^bits buckets by the bits behind the *skip* leading ones; the buckets' bounds."""
+    bounds = np.zeros((1 << bits) + 1, np.int64)
+    if bits == 0:
+        out_first[low:high], out_second[low:high] = first[low:high], second[low:high]
+        bounds[0], bounds[1] = low, high
+        return bounds
+    shift = np.uint64(64 - bits)
+    for row in range(low, high):
+        bounds[np.int64((first[row] << skip) >> shift) + 1] += 1
+    bounds[0] = low
+    for bucket in range(1 << bits):
+        bounds[bucket + 1] += bounds[bucket]
+    places = bounds[:-1].copy()
+    for row in range(low, high):
+        mine = np.int64((first[row] << skip) >> shift)
+        place = places[mine]
+        out_first[place], out_second[place] = first[row], second[row]
+        places[mine] = place + 1
+    return bounds
+
+
 @_loop(_READ, _WORD, _WORD, _WORDS, _WORDS)
 def mix_pair(words: Any, a: Any, b: Any, first: Any, second: Any) -> None:
     """Write both halves of words under one pair of secrets."""
@@ -155,14 +184,48 @@ def mix_by_kind(words: Any, kinds: Any, a: Any, b: Any, first: Any, second: Any)
         second[row] = _mix(half ^ b[kind])
 
 
-@_loop(_WORDS, _WORDS, _WORD, _WORD, _WORD, _WORD)
-def finish(first: Any, second: Any, a: Any, b: Any, keep_first: Any, keep_second: Any) -> None:
-    """Mix the sums of rows so that each half depends on both, and keep some bits of each."""
-    for row in range(len(first)):
-        half = _mix(first[row] ^ a)
-        other = _mix(second[row] ^ b ^ half)
-        first[row] = (half + other) & keep_first
-        second[row] = other & keep_second
+@_loop(_HASHES_3, _INTS, _INTS, _INTS, _INTS, types.int64, _READ, _HASHES_3, _HASHES_3)
+def add_up(
+    hashes: Any, order: Any, bases: Any, columns: Any, ends: Any, begin: Any, mixing: Any, sums: Any, out: Any
+) -> None:
+    """Sum the column hashes of a block for each projection, and mix the sums so that each half depends on both.
+
+    *hashes*: (columns, 2, rows). The projections come in *order*; each starts from the sum of an earlier one (bases;
+    -1: from zero), adds columns, and subtracts those that are given as -1 - column. *mixing*: the secrets of both halves
+    and the bits to keep of each. *sums*: memory. *out*: (projections, 2, all rows), written from row *begin* on.
+    """
+    rows, tile = hashes.shape[2], sums.shape[2]
+    for low in range(0, rows, tile):
+        count = min(tile, rows - low)
+        place = 0
+        for step in range(len(order)):
+            first, second = sums[order[step], 0], sums[order[step], 1]
+            base = bases[step]
+            for row in range(count):
+                first[row] = sums[base, 0, row] if base >= 0 else _0
+                second[row] = sums[base, 1, row] if base >= 0 else _0
+            while place < ends[step]:
+                column = columns[place]
+                if column >= 0:
+                    one, other = hashes[column, 0], hashes[column, 1]
+                    for row in range(count):
+                        first[row] += one[low + row]
+                    for row in range(count):
+                        second[row] += other[low + row]
+                else:
+                    one, other = hashes[-1 - column, 0], hashes[-1 - column, 1]
+                    for row in range(count):
+                        first[row] -= one[low + row]
+                    for row in range(count):
+                        second[row] -= other[low + row]
+                place += 1
+        for projection in range(len(order)):
+            first, second = out[projection, 0], out[projection, 1]
+            for row in range(count):
+                half = _mix(sums[projection, 0, row] ^ mixing[0])
+                last = _mix(sums[projection, 1, row] ^ mixing[1] ^ half)
+                first[begin + low + row] = (half + last) & mixing[2]
+                second[begin + low + row] = last & mixing[3]
 
 
 @_loop(_READ, _READ, _FLAGS, _READ, _READ, _WORD, _WORD, _WORDS, _WORDS)
@@ -251,3 +314,96 @@ def decimals(
             kind -= _1
             tenth = word * divide[2]
         words[row], kinds_out[row] = word, np.uint8(kind)
+
+
+@_loop(_READ, _READ, _READ, _BUCKETS, _INTS_OUT, _WORDS, _WORDS)
+def split_rows(first: Any, second: Any, bounds: Any, numbers: Any, ends: Any, out_first: Any, out_second: Any) -> None:
+    """Bring rows together by hash range: range r begins at bounds[r]; *ends* takes where each of them ends.
+
+    *numbers* is memory for the range of each row.
+    """
+    ranges = np.uint64(len(bounds))
+    for row in range(len(first)):
+        number = ((first[row] >> _S32) * ranges) >> _S32
+        if number + _1 < ranges and first[row] >= bounds[np.int64(number) + 1]:
+            number += _1
+        numbers[row] = np.uint16(number)
+        ends[np.int64(number)] += 1
+    before = ends[0] - ends[0]
+    for number in range(len(bounds)):
+        before, ends[number] = before + ends[number], before
+    for row in range(len(first)):
+        place = ends[numbers[row]]
+        out_first[place], out_second[place] = first[row], second[row]
+        ends[numbers[row]] = place + 1
+
+
+@_loop(_READ, _READ, _WORDS, _WORDS, _WORDS, _WORDS)
+def sort_rows(
+    first: Any, second: Any, temporary_first: Any, temporary_second: Any, out_first: Any, out_second: Any
+) -> None:
+    """Sort rows by both halves: by leading bits into buckets, twice, and within the last few by insertion."""
+    count = len(first)
+    coarse = 0
+    while coarse < 10 and count >> coarse > 2048:
+        coarse += 1
+    bounds = _scatter(first, second, 0, count, np.uint64(0), coarse, temporary_first, temporary_second)
+    for bucket in range(1 << coarse):
+        low, high = bounds[bucket], bounds[bucket + 1]
+        fine = 0
+        while fine < 10 and (high - low) >> fine > 2:
+            fine += 1
+        _scatter(temporary_first, temporary_second, low, high, np.uint64(coarse), fine, out_first, out_second)
+        for row in range(low + 1, high):
+            one, other = out_first[row], out_second[row]
+            place = row
+            while place > low and (
+                out_first[place - 1] > one or (out_first[place - 1] == one and out_second[place - 1] > other)
+            ):
+                out_first[place], out_second[place] = out_first[place - 1], out_second[place - 1]
+                place -= 1
+            out_first[place], out_second[place] = one, other
+
+
+@_loop(_WORDS, _WORDS, _WORDS, _INTS_OUT)
+def squeeze(first: Any, second: Any, counts: Any, distinct: Any) -> None:
+    """Keep one of equal neighbours, in place, with their number in *counts*; distinct[0] tells how many are left."""
+    last = -1
+    for row in range(len(first)):
+        if last >= 0 and first[row] == first[last] and second[row] == second[last]:
+            counts[last] += _1
+            continue
+        last += 1
+        first[last], second[last], counts[last] = first[row], second[row], _1
+    distinct[0] = last + 1
+
+
+@_loop(_READ, _READ, _READ, _READ, _READ, _READ, _INTS_OUT)
+def find_missing(
+    first: Any, second: Any, counts: Any, held_first: Any, held_second: Any, held_counts: Any, missing: Any
+) -> None:
+    """Count the rows of a child, sorted and distinct, that its parent lacks: as a set, then as a bag.
+
+    Empty counts stand for ones. Where the parent has many more rows, steps through it double until they are too long.
+    """
+    place, end = 0, len(held_first)
+    for row in range(len(first)):
+        one, other = first[row], second[row]
+        step = 1
+        while place + step < end and held_first[place + step] < one:
+            place += step
+            step <<= 1
+        while step > 0:
+            if place + step <= end and held_first[place + step - 1] < one:
+                place += step
+            step >>= 1
+        while place < end and held_first[place] == one and held_second[place] < other:
+            place += 1
+        wanted = counts[row] if len(counts) else _1
+        if place < end and held_first[place] == one and held_second[place] == other:
+            held = held_counts[place] if len(held_counts) else _1
+            if wanted > held:
+                missing[1] += np.int64(wanted - held)
+        else:
+            missing[0] += np.int64(wanted)
+            missing[1] += np.int64(wanted)

@@ -19,7 +19,7 @@ from r2d2.model.containment import Missing
 from r2d2.model.schema import Token
 from r2d2.model.work import Failed, HashWork, Projection, SummedTable
 
-GROUP_BYTES = 48 << 20  # hashes that may meet in one group; some copies of them are made there
+GROUP_BYTES = 16 << 20  # hashes that may meet in one group; some copies of them are made there
 
 Pair = tuple[int, int]
 Edges = Mapping[int, Sequence[Pair]]  # by the number of their projection
@@ -74,9 +74,9 @@ def summed(edges: Edges, counts: Sequence[Count]) -> dict[Pair, Missing]:
 
 def count_group(edges: Edges, projection: int, blocks: Mapping[int, Sequence[Packed]]) -> list[Count]:
     """Parent, child, missing rows and missing copies of each edge that lacks any, within one hash range."""
-    from r2d2.engine.kernels import find_missing, from_bytes, merge
+    from r2d2.engine.kernels import find_missing, merge, unpack
 
-    merged = {table: merge([from_bytes(block) for block in packed]) for table, packed in blocks.items()}
+    merged = {table: unpack(packed) for table, packed in blocks.items()}
     nothing = merge([])
     counts = []
     for parent, child in edges[projection]:

@@ -53,10 +53,10 @@ class Hashing:
     bits: int = 128
     range: SliceRange | None = None
 
-    def rows(self, columns: Columns, projections: Sequence[Sequence[Token]]) -> list[Hashes]:
-        """The hashes of the rows under each projection; TableError where they cannot be had."""
+    def rows(self, columns: Columns, projections: Sequence[Sequence[Token]], into: Words | None = None) -> list[Hashes]:
+        """The hashes of the rows under each projection, written *into* some memory; TableError without any."""
         try:
-            return hash_rows(columns, projections=projections, key=self.key, bits=self.bits)
+            return hash_rows(columns, projections=projections, key=self.key, bits=self.bits, into=into)
         except NotComparable as error:
             raise TableError(f"not comparable: column {spell(error.token)}: {error.reason}") from error
 

@@ -1,4 +1,4 @@
-"""Tasks on slices whose rows are compared: hash them, sort the hashes and pack them."""
+"""Tasks on slices whose rows are compared: hash them and pack the hashes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from r2d2.engine.kernels import Fingerprint, block_of, fingerprint, split, to_bytes
-from r2d2.engine.rows.hash_slices import Hashing, failure, tokens_of
+from r2d2.engine.kernels import Fingerprint, Hashes, fingerprint, pack_rows
+from r2d2.engine.kernels.scratch import scratch
+from r2d2.engine.rows.hash_slices import Columns, Hashing, failure, tokens_of
 from r2d2.engine.run.contract import NOTE, Block
 from r2d2.errors import TableError
+from r2d2.model.schema import Token
 from r2d2.model.work import Failed, HashWork, SummedTable
+
+AT_ONCE_BYTES = 64 << 20  # of hashes, under all projections of a slice
+LEAST_ROWS = 4096
 
 
 def block_bundle(bundle: Sequence[HashWork], *, hashing: Hashing) -> Iterator[Block]:
-    """The hashes of each slice under each of its projections, sorted and packed by hash range.
+    """The hashes of each slice under each of its projections, packed by hash range.
 
     With `whole`, the columns of a table, its fingerprint comes as a note. So does a failure.
     """
@@ -23,20 +28,28 @@ def block_bundle(bundle: Sequence[HashWork], *, hashing: Hashing) -> Iterator[Bl
         table, asked, whole = piece["table"], piece["projections"], piece["whole"]
         wanted = [tokens_of(tokens) for _, tokens, _ in asked] + ([tokens_of(whole)] if whole else [])
         try:
-            rows = hashing.rows(hashing.columns(piece["slice"], wanted), wanted)
+            columns = hashing.columns(piece["slice"], wanted)
+            for rows in _portions(columns, wanted, hashing):
+                if whole:
+                    totals[table] += fingerprint(rows[len(asked)])
+                for hashes, (number, _, ranges) in zip(rows, asked, strict=False):
+                    yield from ((number, part, table, block) for part, block in pack_rows(hashes, ranges))
         except TableError as error:
             yield _note(failure(table, error))
-            continue
-        if whole:
-            totals[table] += fingerprint(rows[len(asked)])
-        for hashes, (number, _, ranges) in zip(rows, asked, strict=False):
-            for part, some in enumerate(split(block_of(hashes), ranges)):
-                if some.distinct_rows:
-                    yield number, part, table, to_bytes(some)
     for table, total in totals.items():
         yield _note(
             {"kind": "fingerprint", "table": table, "rows": total.rows, "first": total.first, "second": total.second}
         )
+
+
+def _portions(columns: Columns, wanted: Sequence[Sequence[Token]], hashing: Hashing) -> Iterator[list[Hashes]]:
+    """The hashes of some rows after the other, as many as take AT_ONCE_BYTES under all projections."""
+    rows = len(next(iter(columns.values()), ()))
+    most = max(LEAST_ROWS, AT_ONCE_BYTES // (16 * len(wanted)))
+    for begin in range(0, rows, most):
+        some = {token: column.slice(begin, most) for token, column in columns.items()} if rows > most else columns
+        into = scratch("rows", len(wanted), 2, min(most, rows - begin))
+        yield hashing.rows(some, wanted, into)
 
 
 def _note(note: SummedTable | Failed) -> Block:

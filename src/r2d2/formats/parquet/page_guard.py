@@ -12,7 +12,7 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -53,16 +53,24 @@ _AHEAD_BYTES = 512
 _FURTHEST = 1 << 62
 
 
-def can_be_believed(path: str, columns: Iterable[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]) -> bool:
-    """Whether every page of these column chunks is as its header says, and without NULLs or with a checksum."""
+Chunks = Iterable[tuple[pq.ColumnChunkMetaData, pq.ColumnSchema]]
+
+
+def can_be_believed(path: str, columns: Sequence[Chunks]) -> list[bool]:
+    """Whether every page of each column's chunks is as its header says, and without NULLs or with a checksum."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         file = _File(descriptor)
-        return all(_is_ordinary(file, chunk, schema) or _check_chunk(file, chunk, schema) for chunk, schema in columns)
-    except Damaged:
-        return False
+        return [_are_sound(file, chunks) for chunks in columns]
     finally:
         os.close(descriptor)
+
+
+def _are_sound(file: _File, chunks: Chunks) -> bool:
+    try:
+        return all(_is_ordinary(file, chunk, schema) or _check_chunk(file, chunk, schema) for chunk, schema in chunks)
+    except Damaged:
+        return False
 
 
 class _File:

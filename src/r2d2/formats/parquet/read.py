@@ -192,13 +192,10 @@ def _believed(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> li
     if not names:
         return []
     groups = [file.metadata.row_group(number) for number in _row_groups(file, part)]
-    leaves = zip(names, _leaf_numbers(file, names), strict=True)
     schema = file.schema
-    return [
-        name
-        for name, leaf in leaves
-        if can_be_believed(part["path"], ((group.column(leaf), schema.column(leaf)) for group in groups))
-    ]
+    columns = [[(group.column(leaf), schema.column(leaf)) for group in groups] for leaf in _leaf_numbers(file, names)]
+    believed = can_be_believed(part["path"], columns)
+    return [name for name, is_sound in zip(names, believed, strict=True) if is_sound]
 
 
 def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
