@@ -6,14 +6,13 @@ planted edges found and no other, and how long does the whole of `r2d2 scan` tak
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import watch
 from benchmarks.results import save
+from benchmarks.scans import scan
 from tests.support.many_files import TYPES, Edge, write_folder
 
 FILES = 16_573
@@ -30,9 +29,9 @@ def measured(files: int, types: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="r2d2-many-files-") as folder:
         lake, state = Path(folder) / "tables", Path(folder) / "state"
         planted = write_folder(lake, files, types=types)
-        watched = watch([sys.executable, "-m", "r2d2", "scan", str(lake), "--json", "--state", str(state)])
+        scanned = scan(lake, state)
         found = edges_in(state)
-    said = json.loads(watched.output)
+    said = scanned.answer
     return {
         "files": files,
         "types": types,
@@ -41,9 +40,9 @@ def measured(files: int, types: str) -> dict[str, Any]:
         "planted edges": len(planted),
         "missing": len(planted - found),
         "extra": len(found - planted),
-        "seconds": round(watched.seconds, 1),
+        "seconds": round(scanned.seconds, 1),
         **{line["step"]: round(line["seconds"], 1) for line in said["funnel"]},
-        **{f"{kind} MB": peak for kind, peak in sorted(watched.peak_mb.items())},
+        **scanned.peaks,
     }
 
 

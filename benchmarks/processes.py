@@ -1,8 +1,9 @@
-"""The memory of a command and of everything it starts, watched from outside."""
+"""Memory and processor time of a command and of everything it starts, watched from outside."""
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -13,40 +14,49 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Watched:
-    """What a command took: its output, seconds, and the peak of each kind of process in megabytes."""
+    """A finished command: its output, seconds, and the peak of the largest process of each kind in megabytes."""
 
     output: str = ""
     seconds: float = 0.0
+    cpu_seconds: float = 0.0  # of all its processes
     peak_mb: dict[str, int] = field(default_factory=dict)
 
 
 def watch(command: Sequence[str], *, every_seconds: float = 0.2) -> Watched:
     """Run a command to its end; its own peak is `driver`, a JVM's `jvm`, any other process below it is a `worker`."""
-    begun = time.perf_counter()
+    begun, ended_before = time.perf_counter(), _ended_cpu_seconds()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     watched = Watched()
     done = threading.Event()
-    watcher = threading.Thread(target=_sample, args=(process.pid, watched.peak_mb, done, every_seconds))
+    watcher = threading.Thread(target=_sample, args=(process.pid, watched, done, every_seconds))
     watcher.start()
     watched.output = process.communicate()[0]
     watched.seconds = time.perf_counter() - begun
     done.set()
     watcher.join()
+    # The system knows what the command took to its last moment, but not of a JVM that outlived it; samples do.
+    watched.cpu_seconds = max(watched.cpu_seconds, _ended_cpu_seconds() - ended_before)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
     return watched
 
 
-def _sample(root: int, peak_mb: dict[str, int], done: threading.Event, every_seconds: float) -> None:
+def _ended_cpu_seconds() -> float:
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
+
+
+def _sample(root: int, watched: Watched, done: threading.Event, every_seconds: float) -> None:
     while not done.wait(every_seconds):
-        for kind, megabytes in _tree(root):
-            peak_mb[kind] = max(peak_mb.get(kind, 0), megabytes)
+        watched.cpu_seconds = max(watched.cpu_seconds, cpu_seconds(root))
+        for kind, megabytes in _tree(root, "VmHWM"):
+            watched.peak_mb[kind] = max(watched.peak_mb.get(kind, 0), megabytes)
 
 
 def memory_mb(root: int) -> dict[str, int]:
     """The memory held now by each kind of process at and below *root*."""
     held: defaultdict[str, int] = defaultdict(int)
-    for kind, megabytes in _tree(root):
+    for kind, megabytes in _tree(root, "VmRSS"):
         held[kind] += megabytes
     return dict(held)
 
@@ -64,14 +74,14 @@ def _cpu_ticks(pid: int) -> int:
         return 0
 
 
-def _tree(root: int) -> list[tuple[str, int]]:
-    """Kind and memory held of each process at and below *root*."""
+def _tree(root: int, measure: str) -> list[tuple[str, int]]:
+    """Kind and megabytes of each process at and below *root*: held now (`VmRSS`) or at most so far (`VmHWM`)."""
     found = []
     for pid in _below(root):
         status = _status(pid)
-        if status and "VmRSS" in status:
+        if measure in status:
             kind = "driver" if pid == root else "jvm" if status["Name"] == "java" else "worker"
-            found.append((kind, int(status["VmRSS"].split()[0]) >> 10))
+            found.append((kind, int(status[measure].split()[0]) >> 10))
     return found
 
 

@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from benchmarks import lakes
-from benchmarks.pipeline import ours
 from benchmarks.results import save
+from benchmarks.scans import scan
 from r2d2.app.lake import open_state
 from r2d2.report.edges import dropped_edges, standing_edges
 from tests.support.real_lakes import LAKES, real_lake
@@ -30,22 +30,22 @@ def measured(name: str) -> dict[str, Any]:
     """One lake: what was scanned, what stands, how long it took, and what differs from the truth."""
     folder = real_lake(name, lakes.FOLDER / "real")
     with tempfile.TemporaryDirectory(prefix="r2d2-bench-") as state:
-        whole, answer = ours(folder, state)
-        scan = open_state(state).scan
-        standing, dropped = list(standing_edges(scan)), list(dropped_edges(scan))
+        scanned = scan(folder, state)
+        found = open_state(state).scan
+        standing, dropped = list(standing_edges(found)), list(dropped_edges(found))
     started = time.perf_counter()
     truth = true_pairs(folder)
     brute_force = time.perf_counter() - started
     result = {
         "lake": name,
-        "tables": answer["tables"],
-        "rows": answer["rows"],
-        "MB": round(answer["size_bytes"] / 1e6),
+        "tables": scanned.answer["tables"],
+        "rows": scanned.answer["rows"],
+        "MB": round(scanned.answer["size_bytes"] / 1e6),
         "schema pairs": len(standing) + len(dropped),
         "edges": len(standing),
         **differences(standing, dropped, truth),
-        "seconds": whole,
-        "without session": sum(line["seconds"] for line in answer["funnel"]) - answer["session_seconds"],
+        "seconds": scanned.seconds,
+        "without session": scanned.without_session,
         "brute force": brute_force,
     }
     print(result, flush=True)

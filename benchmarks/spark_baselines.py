@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 ROWS, COLUMNS = 10, 4  # the paper's t and s
 
 
-def clp_per_edge(folder: Path, lake: Lake, pairs: Sequence[Pair]) -> float:
+def clp_per_edge(lake: Lake, pairs: Sequence[Pair]) -> float:
     """Mean seconds per edge: a WHERE sample of the child, left-anti joined with the parent (Algorithm 3)."""
     from pyspark.sql import functions as f
 
@@ -32,7 +32,7 @@ def clp_per_edge(folder: Path, lake: Lake, pairs: Sequence[Pair]) -> float:
     return _mean_seconds(pairs, check)
 
 
-def except_all(folder: Path, lake: Lake, pairs: Sequence[Pair]) -> float:
+def except_all(lake: Lake, pairs: Sequence[Pair]) -> float:
     """Mean seconds per edge of Spark's own bag difference."""
 
     def check(spark: Any, parent: Pair, child: Pair) -> None:
