@@ -87,6 +87,14 @@ bench-pipeline: $(DEV_STAMP) ## ours against DuckDB, Spark edge by edge, and one
 bench-scale: $(DEV_STAMP) ## the same lake from 0.2 to more than 10 GB: growth of time, peak memory (an hour)
 	@$(BIN)/python -m benchmarks.scale
 
+.PHONY: bench-wide
+bench-wide: $(DEV_STAMP) ## tables of up to 6,000 columns, and 200 projections of 3,000: growth of processor time (some minutes)
+	@$(BIN)/python -m benchmarks.wide
+
+.PHONY: bench-kaggle
+bench-kaggle: $(DEV_STAMP) ## 140 tables of 24 GB as in the paper, or of SIZE GB: time, memory, every edge judged (an hour)
+	@$(BIN)/python -m benchmarks.kaggle $(SIZE)
+
 .PHONY: bench-recipes
 bench-recipes: $(DEV_STAMP) ## which edges get which recipe, and how fast (about ten minutes)
 	@$(BIN)/python -m benchmarks.recipes
