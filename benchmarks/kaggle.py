@@ -17,7 +17,7 @@ from benchmarks import grown_m, lakes
 from benchmarks.duckdb_baselines import COUNT, ask_each
 from benchmarks.results import save
 from benchmarks.scale import figures
-from benchmarks.scans import minmax_pairs, scan, standing_pairs
+from benchmarks.scans import minmax_pairs, read_every_byte, scan, standing_pairs
 from r2d2.app.lake import Lake, open_state
 
 SIZE_GB = 24.0
@@ -33,6 +33,7 @@ def main() -> None:
 def measure(times: int) -> dict[str, Any]:
     """A scan of M grown so many times, and its edges held against the truth."""
     folder = grown_m.lake(times)
+    read_every_byte(folder)
     with tempfile.TemporaryDirectory(prefix="r2d2-bench-") as states:
         scanned = scan(folder, Path(states) / "grown")
         grown = open_state(Path(states) / "grown")

@@ -13,13 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from benchmarks import lakes
 from benchmarks.duckdb_baselines import CORES, COUNT, EXISTS, ask_each, hash_everything
 from benchmarks.results import save
-from benchmarks.scans import Scanned, minmax_pairs, scan, schema_pairs, standing_pairs
+from benchmarks.scans import Scanned, minmax_pairs, read_every_byte, scan, schema_pairs, standing_pairs
 from benchmarks.spark_baselines import clp_per_edge, except_all
 from r2d2.app.lake import Lake, open_state
 from r2d2.app.lake_tools import table_content
@@ -41,21 +40,13 @@ def run(size: lakes.LakeSize) -> None:
     print(
         f"lake {size.name}: {len(made.tables)} tables, {made.rows:,} rows, {made.size_bytes / 1e6:,.0f} MB", flush=True
     )
-    _read_every_byte(made.path)
+    read_every_byte(made.path)
     with tempfile.TemporaryDirectory(prefix="r2d2-bench-") as state:
         scanned = scan(made.path, state)
         rows = list(_rows(open_state(state), scanned))
     funnel = scanned.answer["funnel"]
     about = {"tables": len(made.tables), "rows": made.rows, "bytes": made.size_bytes, "funnel": funnel}
     save(f"pipeline-{size.name}", rows, lake=about)
-
-
-def _read_every_byte(folder: Path) -> None:
-    """Fill the page cache, so that the first to be measured does not wait for the disk."""
-    for path in folder.rglob("*.parquet"):
-        with path.open("rb") as file:
-            while file.read(1 << 24):
-                pass
 
 
 def _rows(lake: Lake, scanned: Scanned) -> Iterator[dict[str, Any]]:

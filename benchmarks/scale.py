@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import grown_m, lakes
 from benchmarks.duckdb_baselines import EXISTS, ask_each, hash_everything
 from benchmarks.results import save
-from benchmarks.scans import Scanned, minmax_pairs, scan, standing_pairs
+from benchmarks.scans import Scanned, minmax_pairs, read_every_byte, scan, standing_pairs
 from r2d2.app.lake import Lake, open_state
 from tests.support.growth import exponent, extrapolate, with_exponents
 
@@ -38,6 +38,7 @@ def main() -> None:
 def measure(multiple: float) -> dict[str, Any]:
     """One scan of M at this size, and DuckDB on the same tables."""
     folder = lakes.lake(_size(multiple)).path if multiple <= 1 else grown_m.lake(int(multiple))
+    read_every_byte(folder)
     with tempfile.TemporaryDirectory(prefix="r2d2-bench-") as state:
         scanned = scan(folder, Path(state) / "state", "--driver-memory", DRIVER_MEMORY)
         row = {"times M": multiple, **figures(scanned, open_state(Path(state) / "state"), sampled=multiple > 1)}
