@@ -80,7 +80,7 @@ def _source(table: Table) -> str:
 
 def _partition_type(table: Table, key: str) -> str:
     values = [value for file in table.files for k, value in file.partition if k == key]
-    return partition_type(values, infer=True)
+    return str(partition_type(values, infer=True))
 
 
 def _quoted(token: Sequence[str]) -> str:
