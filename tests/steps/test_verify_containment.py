@@ -54,10 +54,10 @@ class Bags:
         return ContainmentGraph(tuple(f"t{n}" for n in range(len(self.bags))), edges, "prune_by_content")
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables here are tiny; treat them as if comparing two were work."""
+@pytest.fixture(autouse=True, params=[0, verify_module.MOST_HASHES], ids=["by chains", "at once"])
+def nothing_is_small(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setattr(verify_module, "SMALL_ROWS", 0)
+    monkeypatch.setattr(verify_module, "MOST_HASHES", request.param)
 
 
 BAGS = st.lists(st.text("abcd", max_size=5).map(Counter), min_size=2, max_size=9)
@@ -198,13 +198,17 @@ def test_what_follows_from_proven_edges_is_not_compared() -> None:
     assert len(content.compared) == 1
 
 
-def test_a_chain_is_compared_link_by_link_only() -> None:
+@pytest.mark.parametrize(("most_hashes", "compared"), [(verify_module.MOST_HASHES, 28), (0, 7)])
+def test_a_chain_is_compared_at_once_or_if_that_is_dear_link_by_link_only(
+    most_hashes: int, compared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify_module, "MOST_HASHES", most_hashes)
     bags = [Counter("abcdefgh"[:size]) for size in range(8, 0, -1)]
     content = Bags(bags)
     pairs = [(p, c) for p in range(8) for c in range(p + 1, 8)]
     result = verify_containment(content.graph(pairs), profiles=content.profiles(), content=content)
     assert len(result) == 28
-    assert len(content.compared) == 7
+    assert len(content.compared) == compared
 
 
 def test_equal_tables_are_not_compared_at_all() -> None:

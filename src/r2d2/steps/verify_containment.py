@@ -1,9 +1,9 @@
 """Prove or refute every edge that is left, comparing as few pairs as transitivity allows (beyond the paper).
 
 Tables that look equal (each might hold the other, as many rows) stand for one another; an order-free fingerprint,
-taken while the others are compared, shows whether they are. Among the rest a chain of proven edges proves the edge
-from its first to its last table, so only the edges that no chain could replace have to be compared; where a link of a
-chain turns out wrong, what hung on it is asked again.
+taken while the others are compared, shows whether they are. All other edges are compared at once, so that each row
+is read once. Only where that takes too many hashes, edges are left out that a chain of proven edges would prove: from
+its first to its last table. Where a link of a chain turns out wrong, what hung on it is asked again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from r2d2.steps.edges.chains import Chains, needed_edges, strong_components
 
 Pair = tuple[int, int]  # parent, child
 MOST_ROUNDS = 4
+FEWER = 0.9  # of the rows of tables that would be read; as few are worth another round
+MOST_HASHES = 6  # of a row, under as many sets of columns, on the average; beyond, chains replace what they can
 SMALL_ROWS = 20_000
 
 
@@ -124,6 +126,18 @@ class _Ledger:
             if pair[0] != pair[1] and pair not in self.counted and not self.bag_chains.lead(*pair)
         }
 
+    def is_much_less(self, some: Collection[Pair], pairs: Collection[Pair]) -> bool:
+        """Whether comparing *some* of the pairs reads fewer tables, or all pairs take too many hashes of each row."""
+        less, all_rows = self._rows_read(some), self._rows_read(pairs)
+        hashed = {(table, self._profiles[child].schema) for parent, child in pairs for table in (parent, child)}
+        return less < FEWER * all_rows or sum(self._rows(table) for table, _ in hashed) > MOST_HASHES * all_rows
+
+    def _rows_read(self, pairs: Iterable[Pair]) -> int:
+        return sum(self._rows(table) for table in {table for pair in pairs for table in pair})
+
+    def _rows(self, table: int) -> int:
+        return self._profiles[table].rows or 1
+
     def count(self, chosen: set[Pair], content: Content) -> None:
         """Compare *chosen*, whatever comes along, and the fingerprints that were not taken yet."""
         suspects = [table for group in self.lookalikes for table in group]
@@ -159,7 +173,8 @@ def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], Non
         # What a chain proves as a set, but not as a bag, has to be counted for itself; so may what is small.
         direct = {pair for pair in asked if ledger.is_small(pair) or ledger.chains.lead(*pair)}
         undecided = asked - direct
-        chosen = needed_edges(undecided, proven) if turn < most_rounds else undecided
+        needed = needed_edges(undecided, proven) if turn < most_rounds else undecided
+        chosen = needed if ledger.is_much_less(needed, undecided) else undecided
         ledger.count(chosen | direct, content)
         turn += 1
 

@@ -150,8 +150,8 @@ def test_a_column_that_is_of_another_kind_to_the_fast_reader_is_the_slow_readers
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"s": [b"a"]}), path)
     with pq.ParquetFile(path) as file:
-        assert _same_kind(file, "s", pa.chunked_array([pa.array([b"a"], pa.large_binary())]))
-        assert not _same_kind(file, "s", pa.chunked_array([pa.array(["a"])]))
+        assert _same_kind(file.schema_arrow, "s", pa.chunked_array([pa.array([b"a"], pa.large_binary())]))
+        assert not _same_kind(file.schema_arrow, "s", pa.chunked_array([pa.array(["a"])]))
 
 
 def test_a_name_that_the_fast_reader_cannot_say_is_the_slow_readers(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(
 _0, _1, _3, _4, _8 = np.uint64(0), np.uint64(1), np.uint64(3), np.uint64(4), np.uint64(8)
 _INLINE = np.uint64(12)  # bytes that a view holds itself
 _LENGTH = np.uint64(0xFFFFFFFF)
+_4G = np.uint64(1 << 32)
 
 _WORD = types.uint64
 _WORDS = types.Array(types.uint64, 1, "C")
@@ -141,24 +142,24 @@ def _rest(at: Any, length: Any, a: Any, b: Any, seed_a: Any, seed_b: Any) -> Any
 
 
 @njit
-def _scatter(
-    first: Any, second: Any, low: Any, high: Any, skip: Any, bits: Any, out_first: Any, out_second: Any
-) -> Any:
-    """Move rows *low* to *high* into 2^bits buckets by the bits behind the *skip* leading ones; the buckets' bounds."""
-    bounds = np.zeros((1 << bits) + 1, np.int64)
-    if bits == 0:
-        out_first[low:high], out_second[low:high] = first[low:high], second[low:high]
-        bounds[0], bounds[1] = low, high
-        return bounds
-    shift = np.uint64(64 - bits)
+def _scatter(first: Any, second: Any, low: Any, high: Any, buckets: Any, out_first: Any, out_second: Any) -> Any:
+    """Move rows *low* to *high* into buckets by their first half, as even as its range allows; the buckets' bounds."""
+    bounds = np.zeros(buckets + 1, np.int64)
+    least, most = first[low], first[low]
     for row in range(low, high):
-        bounds[np.int64((first[row] << skip) >> shift) + 1] += 1
+        least, most = min(least, first[row]), max(most, first[row])
+    shift = _0
+    while (most - least) >> shift >= _4G:
+        shift += _1
+    factor = (np.uint64(buckets) << _S32) // (((most - least) >> shift) + _1)
+    for row in range(low, high):
+        bounds[np.int64((((first[row] - least) >> shift) * factor) >> _S32) + 1] += 1
     bounds[0] = low
-    for bucket in range(1 << bits):
+    for bucket in range(buckets):
         bounds[bucket + 1] += bounds[bucket]
     places = bounds[:-1].copy()
     for row in range(low, high):
-        mine = np.int64((first[row] << skip) >> shift)
+        mine = np.int64((((first[row] - least) >> shift) * factor) >> _S32)
         place = places[mine]
         out_first[place], out_second[place] = first[row], second[row]
         places[mine] = place + 1
@@ -191,7 +192,7 @@ def add_up(
     """Sum the column hashes of a block for each projection, and mix the sums so that each half depends on both.
 
     *hashes*: (columns, 2, rows). The projections come in *order*; each starts from the sum of an earlier one (bases;
-    -1: from zero), adds columns, and subtracts those that are given as -1 - column. *mixing*: the secrets of both halves
+    -1: from zero), adds columns, and subtracts those given as -1 - column. *mixing*: the secrets of both halves
     and the bits to keep of each. *sums*: memory. *out*: (projections, 2, all rows), written from row *begin* on.
     """
     rows, tile = hashes.shape[2], sums.shape[2]
@@ -342,18 +343,16 @@ def split_rows(first: Any, second: Any, bounds: Any, numbers: Any, ends: Any, ou
 def sort_rows(
     first: Any, second: Any, temporary_first: Any, temporary_second: Any, out_first: Any, out_second: Any
 ) -> None:
-    """Sort rows by both halves: by leading bits into buckets, twice, and within the last few by insertion."""
+    """Sort rows by both halves: by the first into buckets, twice, and within the last small ones by insertion."""
     count = len(first)
-    coarse = 0
-    while coarse < 10 and count >> coarse > 2048:
-        coarse += 1
-    bounds = _scatter(first, second, 0, count, np.uint64(0), coarse, temporary_first, temporary_second)
-    for bucket in range(1 << coarse):
+    if count == 0:
+        return
+    bounds = _scatter(first, second, 0, count, 1 + min(1024, count >> 11), temporary_first, temporary_second)
+    for bucket in range(len(bounds) - 1):
         low, high = bounds[bucket], bounds[bucket + 1]
-        fine = 0
-        while fine < 10 and (high - low) >> fine > 2:
-            fine += 1
-        _scatter(temporary_first, temporary_second, low, high, np.uint64(coarse), fine, out_first, out_second)
+        if low == high:
+            continue
+        _scatter(temporary_first, temporary_second, low, high, 1 + min(4096, (high - low) >> 1), out_first, out_second)
         for row in range(low + 1, high):
             one, other = out_first[row], out_second[row]
             place = row

@@ -81,10 +81,13 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
         return {}
     try:
         with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
-            fields, by_polars = _fields(file, wanted, part["fold"])
-            fast = [] if part.get("small") else _believed(file, part, [name for name in fields if name in by_polars])
-            found = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(file, n, column)}
-            found |= _from_pyarrow(file, part, [name for name in fields if name not in found])
+            schema = file.schema_arrow  # worked out anew at every call
+            fields, by_polars = _fields(file, schema, wanted, part["fold"])
+            leaves = _leaf_numbers(schema)
+            fast = [] if part.get("small") else [name for name in fields if name in by_polars]
+            fast = _believed(file, part, {name: leaves[name] for name in fast})
+            found = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(schema, n, column)}
+            found |= _from_pyarrow(file, part, {name: leaves[name] for name in fields if name not in found})
             columns = dict(_named(found))
             columns |= _exact_moments(file, part, columns)
             refuse_old_values(file, columns)
@@ -103,7 +106,8 @@ def _exact_moments(
     def all_as(unit: str) -> dict[Token, pa.ChunkedArray]:
         path = part["path"]
         with pq.ParquetFile(path, page_checksum_verification=True, coerce_int96_timestamp_unit=unit) as coarser:
-            return dict(_named(_from_pyarrow(coarser, part, sorted({token[0] for token in found}))))
+            leaves = _leaf_numbers(coarser.schema_arrow)
+            return dict(_named(_from_pyarrow(coarser, part, {n: leaves[n] for n in sorted({t[0] for t in found})})))
 
     def exact(token: Token) -> pa.ChunkedArray:
         return exact_moments(columns[token], lambda unit: all_as(unit)[token])
@@ -111,12 +115,14 @@ def _exact_moments(
     return {token: exact(token) for token in found}
 
 
-def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[str, None], set[str]]:
+def _fields(
+    file: pq.ParquetFile, schema: pa.Schema, wanted: set[Token], fold: bool
+) -> tuple[dict[str, None], set[str]]:
     """The top-level columns to read, and those of them that Polars reads right."""
     leaves: defaultdict[str, list[tuple[Token, pa.DataType, bool]]] = defaultdict(list)
-    number = 0
-    for token, kind, count in flatten_fields(file.schema_arrow):
-        int96 = any(file.schema.column(number + i).physical_type == "INT96" for i in range(count))
+    number, stored = 0, file.schema
+    for token, kind, count in flatten_fields(schema):
+        int96 = any(stored.column(number + i).physical_type == "INT96" for i in range(count))
         leaves[token[0]].append((token, kind, int96))
         number += count
     chosen = {
@@ -126,7 +132,7 @@ def _fields(file: pq.ParquetFile, wanted: set[Token], fold: bool) -> tuple[dict[
         name
         for name in chosen
         if all(_polars_reads(kind) and not int96 for _, kind, int96 in leaves[name])
-        and not is_.is_struct(file.schema_arrow.field(name).type)
+        and not is_.is_struct(schema.field(name).type)
     }
     return chosen, fast
 
@@ -169,33 +175,35 @@ def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedA
         return {}
 
 
-def _same_kind(file: pq.ParquetFile, name: str, column: pa.ChunkedArray) -> bool:
+def _same_kind(schema: pa.Schema, name: str, column: pa.ChunkedArray) -> bool:
     """Whether the two readers take the column for the same kind of value; if not, pyarrow's reading counts.
 
     (A date that was a date64 to its writer comes back from Polars as a timestamp.)
     """
-    return kind_of(type_name(column.type)) == kind_of(type_name(file.schema_arrow.field(name).type))
+    return kind_of(type_name(column.type)) == kind_of(type_name(schema.field(name).type))
 
 
-def _from_pyarrow(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+def _from_pyarrow(
+    file: pq.ParquetFile, part: FileSlice, leaves: Mapping[str, Sequence[int]]
+) -> dict[str, pa.ChunkedArray]:
     """The row groups of the slice; names with dots need the leaves by number, not by path."""
-    if not names:
+    if not leaves:
         return {}
-    groups = _row_groups(file, part)
-    table = file.reader.read_row_groups(groups, column_indices=_leaf_numbers(file, names), use_threads=False)
+    groups, numbers = _row_groups(file, part), [number for some in leaves.values() for number in some]
+    table = file.reader.read_row_groups(groups, column_indices=numbers, use_threads=False)
     table.validate(full=True)  # refuses bytes that are no text, as Polars does
-    return {name: table.column(name) for name in names}
+    return {name: table.column(name) for name in leaves}
 
 
-def _believed(file: pq.ParquetFile, part: FileSlice, names: Sequence[str]) -> list[str]:
+def _believed(file: pq.ParquetFile, part: FileSlice, leaves: Mapping[str, Sequence[int]]) -> list[str]:
     """The columns, none of them nested, whose pages in the row groups of the slice can be believed."""
-    if not names:
+    if not leaves:
         return []
     groups = [file.metadata.row_group(number) for number in _row_groups(file, part)]
     schema = file.schema
-    columns = [[(group.column(leaf), schema.column(leaf)) for group in groups] for leaf in _leaf_numbers(file, names)]
+    columns = [[(group.column(leaf), schema.column(leaf)) for group in groups] for (leaf,) in leaves.values()]
     believed = can_be_believed(part["path"], columns)
-    return [name for name, is_sound in zip(names, believed, strict=True) if is_sound]
+    return [name for name, is_sound in zip(leaves, believed, strict=True) if is_sound]
 
 
 def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
@@ -207,16 +215,14 @@ def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
     return groups
 
 
-def _leaf_numbers(file: pq.ParquetFile, names: Sequence[str]) -> list[int]:
-    """The Parquet leaves below these top-level columns."""
-    positions = [file.schema_arrow.get_field_index(name) for name in names]
-    counts: defaultdict[int, list[int]] = defaultdict(list)
+def _leaf_numbers(schema: pa.Schema) -> dict[str, list[int]]:
+    """The Parquet leaves below each top-level column."""
+    leaves: defaultdict[str, list[int]] = defaultdict(list)
     leaf = 0
-    for position, field in enumerate(file.schema_arrow):
-        for _, _, leaves in flatten_fields(pa.schema([field])):
-            counts[position].extend(range(leaf, leaf + leaves))
-            leaf += leaves
-    return [number for position in positions for number in counts[position]]
+    for token, _, count in flatten_fields(schema):
+        leaves[token[0]].extend(range(leaf, leaf + count))
+        leaf += count
+    return leaves
 
 
 def _named(columns: Mapping[str, pa.ChunkedArray]) -> Iterator[tuple[Token, pa.ChunkedArray]]:
