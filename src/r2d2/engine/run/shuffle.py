@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-GROUPS = 8  # for each core
+GROUPS = 24  # for each core
 BATCH_BYTES = 16 << 20
 _BLOCKS = "projection int, part int, table int, block binary"
 _COUNTS = "counts binary, note string"
