@@ -10,12 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from r2d2.app.child_tasks import child_program, reading_metadata
 from r2d2.app.lake_tools import hashing_with, read_metadata
+from r2d2.engine.rows.asked_edges import AskedEdges
 from r2d2.engine.rows.compare_tables import comparing, summed
 from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing, looking_up, sampling
@@ -148,6 +150,12 @@ def hash_items(tables: Mapping[int, TableContent], whole: bool = True) -> list[H
     ]
 
 
+def asked(*pairs: tuple[int, int]) -> AskedEdges:
+    """Edges, ascending, over the one projection of `hash_items`."""
+    parents, children = np.array(pairs, np.int64).T.copy()
+    return AskedEdges(parents, children, np.array([0, len(pairs)]), [3])
+
+
 def rows_of(answers: Sequence[Any]) -> set[str]:
     assert {answer["kind"] for answer in answers} <= {"sampled"}
     return {row[0] for answer in answers for row in answer["rows"]}
@@ -174,9 +182,9 @@ def test_all_give_the_same_hashes(executor: Executor, tables: list[TableContent]
 
 
 def test_tables_are_compared_and_summed(executor: Executor, tables: list[TableContent]) -> None:
-    edges = {0: [(0, 1), (1, 0), (0, 2), (2, 0)]}
-    exchanged = executor.exchange(comparing(edges, hashing()), hash_items(dict(enumerate(tables))))
-    assert summed(edges, exchanged.counts) == {(0, 1): (0, 0), (1, 0): (7, 7), (0, 2): (1, 2), (2, 0): (8, 8)}
+    edges = asked((0, 1), (0, 2), (1, 0), (2, 0))
+    exchanged = executor.exchange(comparing(hashing(), edges), hash_items(dict(enumerate(tables))))
+    assert dict(summed(edges, exchanged.counts)) == {(0, 1): (0, 0), (1, 0): (7, 7), (0, 2): (1, 2), (2, 0): (8, 8)}
     rows: Counter[int] = Counter()
     for note in exchanged.notes:
         assert note["kind"] == "fingerprint"
@@ -210,7 +218,7 @@ def test_a_table_that_cannot_be_read_costs_itself_only(executor: Executor, table
 
 def test_no_items_are_no_work(executor: Executor) -> None:
     assert executor.run(sampling(hashing()), []) == []
-    exchanged = executor.exchange(comparing({}, hashing()), [])
+    exchanged = executor.exchange(comparing(hashing()), [])
     assert not exchanged.counts and not exchanged.notes
 
 
@@ -220,7 +228,7 @@ def test_a_killed_reader_is_told_and_the_executor_lives_on(elsewhere: Executor, 
         elsewhere.run(sampling(hashing()), [*sample_items(0, fine), *sample_items(1, deadly)])
     assert isinstance(died.value.reason, Exception) and died.value.reason is died.value.__cause__
     with pytest.raises(ReaderDied):
-        elsewhere.exchange(comparing({0: [(0, 1)]}, hashing()), hash_items({0: fine, 1: deadly}))
+        elsewhere.exchange(comparing(hashing(), asked((0, 1))), hash_items({0: fine, 1: deadly}))
     assert len(rows_of(elsewhere.run(sampling(hashing()), sample_items(0, fine)))) == 5
 
 
@@ -246,7 +254,7 @@ def test_progress_grows_to_the_whole_and_no_further(executor: Executor, tables: 
     assert told and told == sorted(told)
     assert told[-1].pieces <= len(items) and told[-1].bytes <= 10 * len(items)
     told.clear()
-    executor.exchange(comparing({0: [(0, 1)]}, hashing()), hash_items(dict(enumerate(tables))), told.append)
+    executor.exchange(comparing(hashing(), asked((0, 1))), hash_items(dict(enumerate(tables))), told.append)
     assert told and told == sorted(told) and told[-1].pieces <= len(items)
 
 

@@ -79,9 +79,7 @@ def _look_up(given: Given) -> Task[Any, Any]:
 def _hash(given: Given) -> Exchange[Any, Any]:
     from r2d2.engine.rows.compare_tables import comparing
 
-    listed = cast("Mapping[str, list[tuple[int, int]]]", given["edges"])
-    edges = {int(number): [(parent, child) for parent, child in pairs] for number, pairs in listed.items()}
-    return comparing(edges, _hashing(given))
+    return comparing(_hashing(given))
 
 
 def _hashing(given: Given) -> Hashing:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
+from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Pair, numbered, share_projections
 from r2d2.engine.rows.choose_rows import Chosen, choose_rows
-from r2d2.engine.rows.compare_tables import Pair, comparing, share_projections, summed
+from r2d2.engine.rows.compare_tables import comparing, summed
 from r2d2.engine.rows.hash_slices import Hashing, locating, looking_up, sampling
 from r2d2.engine.rows.table_content import TableContent, known_rows
 from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task, last_try
@@ -220,8 +221,8 @@ class Content:
         Pairs in *at_no_cost* are counted too where the hashes they need are there anyway.
         """
         prints = {table for table in fingerprint if table not in self.failed}
-        readable = [pair for pair in pairs if self._readable(pair)]
-        projections, edges = share_projections(self.tables, readable, at_no_cost)
+        asked, along = (numbered(len(self.tables), filter(self._readable, some)) for some in (pairs, at_no_cost))
+        projections, edges = share_projections(self.tables, asked, along)
         pieces: list[HashWork] = [
             {
                 "kind": "hash",
@@ -242,7 +243,7 @@ class Content:
                 more = note["rows"], note["first"], note["second"]
                 totals[note["table"]] = [(a + b) % 2**64 for a, b in zip(totals[note["table"]], more, strict=True)]
         counted = summed(edges, exchanged.counts)
-        still_readable = {pair: missing for pair, missing in counted.items() if self._readable(pair)}
+        still_readable = {pair: missing for pair, missing in counted if self._readable(pair)}
         return still_readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
@@ -254,16 +255,14 @@ class Content:
             if part["path"] in paths and part["rows"] != 0 and tokens[table]
         ]
         if pieces:
-            self._exchange(pieces, {})
+            self._exchange(pieces, NO_EDGES)
 
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
         return [Problem(self.tables[n].name, because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
 
-    def _exchange(
-        self, pieces: Sequence[HashWork], edges: Mapping[int, Sequence[Pair]]
-    ) -> Exchanged[SummedTable | Failed]:
-        exchange = comparing(edges, self.hashing)
+    def _exchange(self, pieces: Sequence[HashWork], edges: AskedEdges) -> Exchanged[SummedTable | Failed]:
+        exchange = comparing(self.hashing, edges)
         exchanged = self._survive(pieces, lambda alive, report: self.executor.exchange(exchange, alive, report))
         for note in exchanged.notes:
             if note["kind"] == "failed":

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import IO, NamedTuple, TypedDict, TypeVar
 
 from r2d2.engine.run.contract import (
     Answer,
-    Count,
+    Block,
     Exchange,
     Exchanged,
     Given,
@@ -43,11 +45,12 @@ class _Job(TypedDict):
     kind: str
     given: Given
     items: Sequence[object]
+    sent: Sequence[tuple[int, int, int, str]]  # blocks of an exchange in base64
 
 
 class _Reply(TypedDict):
     answers: list[object]  # of a task; the notes of an exchange
-    counts: list[Count]
+    counts: list[str]  # in base64
     done: tuple[int, int]
 
 
@@ -66,18 +69,23 @@ class ChildProcess:
         self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
     ) -> Exchanged[Answer]:
         """The counts and notes of the process."""
-        return Exchanged(*self._ask(exchange, items, report)) if items else Exchanged((), ())
+        return Exchanged(*self._ask(exchange, items, report, exchange.sent)) if items else Exchanged((), ())
 
     def _ask(
-        self, task: Task[Work, Answer] | Exchange[Work, Answer], items: Sequence[Work], report: Report | None
-    ) -> tuple[list[Count], list[Answer]]:
+        self,
+        task: Task[Work, Answer] | Exchange[Work, Answer],
+        items: Sequence[Work],
+        report: Report | None,
+        sent: Sequence[Block] = (),
+    ) -> tuple[list[bytes], list[Answer]]:
         if task.given is None:
             raise NoAnswer(f"a child process cannot {task.kind}")
-        reply = self._reply({"kind": task.kind, "given": task.given, "items": items})
+        blocks = [(group, part, table, b64encode(block).decode()) for group, part, table, block in sent]
+        reply = self._reply({"kind": task.kind, "given": task.given, "items": items, "sent": blocks})
         if report is not None:
             report(Done(*reply["done"]))
         answers: list[Answer] = reply["answers"]  # type: ignore[assignment]
-        return [(parent, child, rows, copies) for parent, child, rows, copies in reply["counts"]], answers
+        return [b64decode(counts) for counts in reply["counts"]], answers
 
     def _reply(self, job: _Job) -> _Reply:
         program = self._program()
@@ -116,9 +124,11 @@ def serve(
         done = now
 
     if isinstance(task, Task):
-        counts: Sequence[Count] = ()
+        counts: Sequence[bytes] = ()
         answers: Sequence[_Said] = Inline().run(task, job["items"], tell)
     else:
-        exchanged = Inline().exchange(task, job["items"], tell)
+        sent = [(group, part, table, b64decode(block)) for group, part, table, block in job["sent"]]
+        exchanged = Inline().exchange(replace(task, sent=sent), job["items"], tell)
         counts, answers = exchanged.counts, exchanged.notes
-    json.dump({"answers": answers, "counts": counts, "done": done}, answered)
+    texts = [b64encode(count).decode() for count in counts]
+    json.dump({"answers": answers, "counts": texts, "done": done}, answered)

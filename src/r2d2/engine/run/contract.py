@@ -16,10 +16,9 @@ from r2d2.model.progress import Done
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
 
-Block = tuple[int, int, int, bytes]  # group, hash range, table, packed hashes
+Block = tuple[int, int, int, bytes]  # group, hash range, table (below 0: none), packed hashes or what else meets them
 NOTE = -1  # the group of blocks that are not hashes but a note in JSON
 Packed = bytes | memoryview
-Count = tuple[int, int, int, int]  # parent, child, missing rows, missing copies
 Given = Mapping[str, object]
 Report = Callable[[Done], None]  # told now and then what is done of all work items
 
@@ -41,17 +40,18 @@ class Exchange(Generic[Work, Answer]):
 
     kind: str
     pack: Callable[[Sequence[Work]], Iterable[Block]]
-    count: Callable[[int, Mapping[int, Sequence[Packed]]], Sequence[Count]]  # of a group, the blocks by table
+    count: Callable[[int, Mapping[int, Sequence[Packed]]], bytes]  # of a group, the blocks by table
     weight: Callable[[Work], float]
     per_task: float
     given: Given | None = None
+    sent: Sequence[Block] = ()  # blocks that are there already, and meet those that are packed
 
 
 @dataclass(frozen=True, slots=True)
 class Exchanged(Generic[Answer]):
     """The counts of all groups, in any order, and the notes of the tasks that packed."""
 
-    counts: Sequence[Count]
+    counts: Sequence[bytes]
     notes: Sequence[Answer]
 
 

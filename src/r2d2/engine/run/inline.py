@@ -6,8 +6,9 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
-from r2d2.engine.run.contract import NOTE, Answer, Count, Exchange, Exchanged, Packed, Report, Task, Work
+from r2d2.engine.run.contract import NOTE, Answer, Exchange, Exchanged, Packed, Report, Task, Work
 from r2d2.model.progress import Done
 from r2d2.model.ticks import listening
 
@@ -30,15 +31,12 @@ class Inline:
         groups: defaultdict[tuple[int, int], defaultdict[int, list[Packed]]] = defaultdict(lambda: defaultdict(list))
         notes: list[Answer] = []
         with _telling(report):
-            for group, part, table, block in exchange.pack(_travelled(items)) if items else ():
+            for group, part, table, block in chain(exchange.sent, exchange.pack(_travelled(items)) if items else ()):
                 if group == NOTE:
                     notes.append(json.loads(block))
                 else:
                     groups[group, part][table].append(block)
-        counts: list[Count] = []
-        for (group, _), blocks in groups.items():
-            counts += exchange.count(group, blocks)
-        return Exchanged(counts, notes)
+        return Exchanged([exchange.count(group, blocks) for (group, _), blocks in groups.items()], notes)
 
 
 def _travelled(items: Sequence[Work]) -> Sequence[Work]:

@@ -7,13 +7,12 @@ the size of the tables.
 from __future__ import annotations
 
 import json
-import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from r2d2.engine.run.bundles import bundles_of
-from r2d2.engine.run.contract import NOTE, Answer, Block, Count, Exchange, Packed, Work
+from r2d2.engine.run.contract import NOTE, Answer, Block, Exchange, Packed, Work
 from r2d2.engine.run.exchange import exchange_folder, receive, send
 from r2d2.engine.run.udp_progress import Address, reporting
 from r2d2.engine.spark.cluster import parallelism
@@ -27,12 +26,11 @@ GROUPS = 24  # for each core
 BATCH_BYTES = 16 << 20
 _BLOCKS = "projection int, part int, table int, block binary"
 _COUNTS = "counts binary, note string"
-_COUNT = struct.Struct("<4q")
 
 
 def shuffle(
     spark: SparkSession, exchange: Exchange[Work, Answer], items: Sequence[Work], *, report_to: Address | None
-) -> tuple[list[Count], list[str]]:
+) -> tuple[list[bytes], list[str]]:
     """The counts of all groups, and the tasks' notes as text."""
     cores = parallelism(spark)
     rows = bundles_of(items, cores=cores, weight=exchange.weight, per_task=exchange.per_task)
@@ -40,9 +38,11 @@ def shuffle(
     with exchange_folder(spark) as folder:
         packing = reporting(_pack(exchange, folder), report_to)
         blocks = work.mapInArrow(ship(spark, packing), _BLOCKS)
+        if exchange.sent:
+            blocks = blocks.union(spark.createDataFrame(list(exchange.sent), _BLOCKS))
         groups = blocks.repartition(GROUPS * cores, "projection", "part").groupBy("projection", "part")
         answers = groups.applyInArrow(ship(spark, _count(exchange)), _COUNTS).collect()
-    counts = [count for answer in answers if answer.note is None for count in _unpacked(answer.counts)]
+    counts = [bytes(answer.counts) for answer in answers if answer.note is None]
     return counts, [answer.note for answer in answers if answer.note is not None]
 
 
@@ -91,7 +91,7 @@ def _count(exchange: Exchange[Work, Answer]) -> Callable[[pa.Table], pa.Table]:
         if number == NOTE:
             notes = [note.decode() for note in group.column("block").to_pylist()]
             return pa.table({"counts": pa.nulls(len(notes), pa.binary()), "note": pa.array(notes, pa.string())})
-        counts = _packed(count(number, _by_table(group)))
+        counts = count(number, _by_table(group))
         return pa.table({"counts": pa.array([counts], pa.binary()), "note": pa.nulls(1, pa.string())})
 
     return run
@@ -102,11 +102,3 @@ def _by_table(group: pa.Table) -> dict[int, list[Packed]]:
     for table, block in zip(group.column("table").to_pylist(), group.column("block"), strict=True):
         blocks[table].append(receive(memoryview(block.as_buffer())))
     return blocks
-
-
-def _packed(counts: Iterable[Count]) -> bytes:
-    return b"".join(_COUNT.pack(*count) for count in counts)
-
-
-def _unpacked(counts: bytes) -> Iterator[Count]:
-    yield from _COUNT.iter_unpack(counts)
