@@ -29,7 +29,8 @@ from r2d2.model.profile import ColumnStats
 from r2d2.model.table import DataFile, Table
 from r2d2.model.versions import FileVersion
 from r2d2.stores.local import LocalStore
-from tests.contracts.lines_format import NAME, write_lines
+from tests.contracts.lines_format import NAME
+from tests.support.lines_files import write_lines
 
 TABLE = pa.table({"id": [3, 1, None, 3], "Name": ["x", "", None, "é\n"], "v": [0.5, None, 1e300, -0.0]})
 STORE = LocalStore()
@@ -198,6 +199,12 @@ def test_a_column_that_a_file_lacks_is_null_and_folders_are_columns(case: Case, 
     rows = len(read["id"])
     assert read["Day"] == [7] * rows and read["city"] == read["nowhere"] == [None] * rows
     assert registry.slice_range(part, ("Day",)) == ("number", 7, 7) and registry.slice_range(part, ("city",)) is None
+
+
+def test_a_folder_s_value_counts_where_the_file_has_such_a_column_too(case: Case, tmp_path: Path) -> None:
+    file = case.file(tmp_path, TABLE, partition=(("id", "7"),))
+    for part in case.format.slices([file], {"id": "int64"}):
+        assert set(values(case, part, "id", "v")["id"]) == {7}
 
 
 def test_names_are_folded_if_asked(case: Case, tmp_path: Path) -> None:

@@ -44,8 +44,9 @@ from r2d2.report.edges import standing_edges
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
 from r2d2.steps.infer_recipes import NoRecipe
-from tests.contracts.lines_format import LIST, NAME, write_lines
+from tests.contracts.lines_format import LIST, NAME
 from tests.support.in_process import KEY, Reader
+from tests.support.lines_files import write_lines
 
 ROOT = Path(__file__).parents[2]
 ROWS = pa.table({"id": list(range(50)), "name": [None if n % 7 == 0 else f"n{n}" for n in range(50)]})
@@ -138,6 +139,10 @@ def test_it_is_found_profiled_and_proven_without_spark(lake: Path, how: str) -> 
     assert_found(found)
     loaded = StateStore(saved(found, lake).state).load()
     assert loaded.tables == found.tables and loaded.profiles == found.profiles
+
+
+def test_it_is_one_file_of_sixty_lines_at_most() -> None:
+    assert len((ROOT / "tests/contracts/lines_format.py").read_text().splitlines()) <= 60
 
 
 def test_no_file_of_ours_knows_it() -> None:

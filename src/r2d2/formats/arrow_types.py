@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyarrow import types as is_
@@ -26,6 +26,20 @@ def _flatten(token: Token, kind: pa.DataType) -> Iterator[tuple[Token, pa.DataTy
             yield from _flatten((*token, field.name), field.type)
     else:
         yield token, kind, _leaves(kind)
+
+
+def leaf_columns(columns: Mapping[str, pa.ChunkedArray]) -> Iterator[tuple[Token, pa.ChunkedArray]]:
+    """Every column of the flattened schema under its token; a field of a NULL struct is NULL."""
+    for name, column in columns.items():
+        yield from _columns_below((name,), column)
+
+
+def _columns_below(token: Token, column: pa.ChunkedArray) -> Iterator[tuple[Token, pa.ChunkedArray]]:
+    if not is_.is_struct(column.type):
+        yield token, column
+        return
+    for field, leaf in zip(column.type, column.flatten(), strict=True):
+        yield from _columns_below((*token, field.name), leaf)
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

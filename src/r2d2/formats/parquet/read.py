@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.arrow_types import flatten_fields, type_name
+from r2d2.formats.arrow_types import flatten_fields, leaf_columns, type_name
 from r2d2.formats.contract import FileSlice
-from r2d2.formats.files import folded, partition_columns, slice_of
+from r2d2.formats.files import folded, partition_of, slice_of, with_partition
 from r2d2.formats.parquet import NAME
 from r2d2.formats.parquet.int96 import exact_moments, int96_columns
 from r2d2.formats.parquet.old_calendar import refuse_old_values
@@ -60,15 +60,8 @@ def _runs(row_groups: Iterable[tuple[int | None, int]]) -> Iterator[tuple[int, i
 def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.ChunkedArray]:
     """The columns of one slice; one that its file lacks is NULL, as the table's schema says (HAZARDS 9)."""
     wanted = set(tokens)
-    rows = part["rows"]
-    columns = partition_columns(part, wanted, rows=rows)
-    columns |= _stored_columns(part, wanted - columns.keys())
-    for token in wanted - columns.keys():
-        columns[token] = pa.chunked_array([pa.nulls(rows)])
-    for token, column in columns.items():
-        if len(column) != rows:
-            raise TableError(f"{os.path.basename(part['path'])} gave {len(column)} rows of {token} instead of {rows}")
-    return columns
+    stored = _stored_columns(part, {token for token in wanted if partition_of(part, token) is None})
+    return with_partition(part, stored, wanted, rows=part["rows"])
 
 
 def _first_line(error: Exception) -> str:
@@ -88,7 +81,7 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
             fast = _believed(file, part, {name: leaves[name] for name in fast})
             found = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(schema, n, column)}
             found |= _from_pyarrow(file, part, {name: leaves[name] for name in fields if name not in found})
-            columns = dict(_named(found))
+            columns = dict(leaf_columns(found))
             columns |= _exact_moments(file, part, columns)
             refuse_old_values(file, columns)
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -107,7 +100,8 @@ def _exact_moments(
         path = part["path"]
         with pq.ParquetFile(path, page_checksum_verification=True, coerce_int96_timestamp_unit=unit) as coarser:
             leaves = _leaf_numbers(coarser.schema_arrow)
-            return dict(_named(_from_pyarrow(coarser, part, {n: leaves[n] for n in sorted({t[0] for t in found})})))
+            names = sorted({token[0] for token in found})
+            return dict(leaf_columns(_from_pyarrow(coarser, part, {name: leaves[name] for name in names})))
 
     def exact(token: Token) -> pa.ChunkedArray:
         return exact_moments(columns[token], lambda unit: all_as(unit)[token])
@@ -223,17 +217,3 @@ def _leaf_numbers(schema: pa.Schema) -> dict[str, list[int]]:
         leaves[token[0]].extend(range(leaf, leaf + count))
         leaf += count
     return leaves
-
-
-def _named(columns: Mapping[str, pa.ChunkedArray]) -> Iterator[tuple[Token, pa.ChunkedArray]]:
-    """Every leaf under its token; a field of a NULL struct is NULL."""
-    for name, column in columns.items():
-        yield from _leaves((name,), column)
-
-
-def _leaves(token: Token, column: pa.ChunkedArray) -> Iterator[tuple[Token, pa.ChunkedArray]]:
-    if not is_.is_struct(column.type):
-        yield token, column
-        return
-    for field, leaf in zip(column.type, column.flatten(), strict=True):
-        yield from _leaves((*token, field.name), leaf)
