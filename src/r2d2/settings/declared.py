@@ -189,7 +189,7 @@ class Settings:
     )
     class_archive: bool = _setting(
         True,
-        "keep the classes of an embedded Spark in the cache folder (150 MB): it then starts in half the time",
+        "keep the classes of an embedded Spark in the cache folder: takes room on disk, and it starts sooner",
         _SPARK,
     )
     recipe_parents: int = _setting(
