@@ -37,6 +37,7 @@ from r2d2.model.work import HashWork, LookUpWork, SampleWork
 from tests.lake.killer import write_killer
 from tests.support import deadly_child
 from tests.support.deadly_child import read_or_die
+from tests.support.pairs import by_pair, numbers
 
 KEY = bytes(range(32))
 X = Column(("x",), "int64")
@@ -152,7 +153,7 @@ def hash_items(tables: Mapping[int, TableContent], whole: bool = True) -> list[H
 
 def asked(*pairs: tuple[int, int]) -> AskedEdges:
     """Edges, ascending, over the one projection of `hash_items`."""
-    parents, children = np.array(pairs, np.int64).T.copy()
+    parents, children = np.array(pairs, np.int32).T.copy()
     return AskedEdges(parents, children, np.array([0, len(pairs)]), [3])
 
 
@@ -184,7 +185,8 @@ def test_all_give_the_same_hashes(executor: Executor, tables: list[TableContent]
 def test_tables_are_compared_and_summed(executor: Executor, tables: list[TableContent]) -> None:
     edges = asked((0, 1), (0, 2), (1, 0), (2, 0))
     exchanged = executor.exchange(comparing(hashing(), edges), hash_items(dict(enumerate(tables))))
-    assert dict(summed(edges, exchanged.counts)) == {(0, 1): (0, 0), (1, 0): (7, 7), (0, 2): (1, 2), (2, 0): (8, 8)}
+    counted = by_pair(summed(edges, exchanged.counts, tables=3), 3)
+    assert counted == {(0, 1): (0, 0), (1, 0): (7, 7), (0, 2): (1, 2), (2, 0): (8, 8)}
     rows: Counter[int] = Counter()
     for note in exchanged.notes:
         assert note["kind"] == "fingerprint"
@@ -210,8 +212,8 @@ def table_at(path: Path) -> Table:
 def test_a_table_that_cannot_be_read_costs_itself_only(executor: Executor, tables: list[TableContent]) -> None:
     Path(tables[1].slices[0]["path"]).write_bytes(b"PAR1 and no more")
     content = Content(executor, tables, hashing(), lambda parts: {})
-    counted, prints = content.compare([(0, 1), (0, 2), (2, 0)], fingerprint=[0, 1, 2])
-    assert counted == {(0, 2): (1, 2), (2, 0): (8, 8)} and prints.keys() == {0, 2}
+    counted, prints = content.compare(numbers([(0, 1), (0, 2), (2, 0)], 3), fingerprint=[0, 1, 2])
+    assert by_pair(counted, 3) == {(0, 2): (1, 2), (2, 0): (8, 8)} and prints.keys() == {0, 2}
     (problem,) = content.problems()
     assert problem.where == "some" and "cannot be read" in problem.because
 
@@ -239,11 +241,12 @@ def test_content_outlives_a_killed_reader(elsewhere: Executor, tmp_path: Path) -
         return {place: "killed" for place, part in enumerate(parts) if "deadly" in part["path"]}
 
     content = Content(elsewhere, contents, hashing(), find_deadly)
-    assert content.compare([(0, 1), (0, 2)])[0] == {(0, 2): (0, 0)}
+    counted, _ = content.compare(numbers([(0, 1), (0, 2)], 3))
+    assert by_pair(counted, 3) == {(0, 2): (0, 0)}
     assert [(problem.where, problem.because) for problem in content.problems()] == [("deadly", "killed")]
     nobody = Content(elsewhere, contents, hashing(), lambda parts: {})
     with pytest.raises(Exception) as raised:
-        nobody.compare([(0, 1)])
+        nobody.compare(numbers([(0, 1)], 3))
     assert not isinstance(raised.value, NoAnswer)
 
 

@@ -13,9 +13,11 @@ from r2d2.engine.rows.content import Looked
 from r2d2.model.containment import EXACT_BAG, EXACT_SET, Containment, Missing
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
+from r2d2.steps.edges.arrays import Ints
+from r2d2.steps.edges.ledger import Counted, Pair, pairs_of
 from r2d2.steps.find_similar import Sampled, Similar, compatible_pairs, find_similar
 from r2d2.steps.prune_by_content import Probe, Rows
-from r2d2.steps.verify_containment import Pair
+from tests.support.pairs import NO_PAIRS
 
 ROWS = st.lists(st.sampled_from("abcde"), max_size=6)
 LAKES = st.lists(ROWS, min_size=2, max_size=6)
@@ -53,12 +55,12 @@ class Letters:
         }
 
     def compare(
-        self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
-    ) -> tuple[Mapping[Pair, Missing], Mapping[int, str]]:
-        self.compared += pairs
-        return {pair: self.missing(*pair) for pair in pairs}, {
-            table: repr(sorted(self.bags[table].items())) for table in fingerprint
-        }
+        self, pairs: Ints, *, at_no_cost: Ints = NO_PAIRS, fingerprint: Iterable[int] = ()
+    ) -> tuple[Counted, Mapping[int, str]]:
+        asked = pairs_of(pairs, len(self.bags))
+        self.compared += asked
+        counted = Counted.of({p * len(self.bags) + c: self.missing(p, c) for p, c in asked})
+        return counted, {table: repr(sorted(self.bags[table].items())) for table in fingerprint}
 
     def missing(self, parent: int, child: int) -> Missing:
         rows = sum(count for row, count in self.bags[child].items() if row not in self.bags[parent])

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,10 @@ from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import ColumnStats, TableProfile
 from r2d2.model.schema import Column, Schema
 from r2d2.steps import verify_containment as verify_module
-from r2d2.steps.verify_containment import Pair, drop_unreadable, verify_containment
+from r2d2.steps.edges.arrays import Ints
+from r2d2.steps.edges.ledger import Counted, Pair, pairs_of
+from r2d2.steps.verify_containment import drop_unreadable, verify_containment
+from tests.support.pairs import NO_PAIRS
 
 POLICIES = {False: EXACT_SET, True: EXACT_BAG}
 SCHEMA = Schema((Column(("x",), "int64"),))
@@ -33,12 +37,20 @@ class Bags:
         self.compared: list[Pair] = []
 
     def compare(
-        self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
-    ) -> tuple[Mapping[Pair, Missing], Mapping[int, str]]:
-        self.compared += pairs
-        along = [pair for place, pair in enumerate(sorted(at_no_cost)) if self.generous and place % 2]
-        counted = {pair: self.missing(*pair) for pair in [*pairs, *along] if not self.unreadable & set(pair)}
-        return counted, {t: repr(sorted(self.bags[t].items())) for t in fingerprint if t not in self.unreadable}
+        self, pairs: Ints, *, at_no_cost: Ints = NO_PAIRS, fingerprint: Iterable[int] = ()
+    ) -> tuple[Counted, Mapping[int, str]]:
+        assert (np.diff(pairs) > 0).all() and (np.diff(at_no_cost) > 0).all()
+        assert not set(pairs.tolist()) & set(at_no_cost.tolist())
+        asked, free = (pairs_of(some, len(self.bags)) for some in (pairs, at_no_cost))
+        self.compared += asked
+        along = free[1::2] if self.generous else []
+        counted = {
+            parent * len(self.bags) + child: self.missing(parent, child)
+            for parent, child in [*asked, *along]
+            if not self.unreadable & {parent, child}
+        }
+        prints = {t: repr(sorted(self.bags[t].items())) for t in fingerprint if t not in self.unreadable}
+        return Counted.of(counted), prints
 
     def missing(self, parent: int, child: int) -> Missing:
         rows = sum(count for row, count in self.bags[child].items() if row not in self.bags[parent])

@@ -17,8 +17,8 @@ from r2d2.steps import build_schema_graph as schemas
 from r2d2.steps import prune_by_content as samples
 from r2d2.steps import prune_by_minmax as ranges
 from r2d2.steps import verify_containment as rows
+from r2d2.steps.edges.ledger import Pair
 from r2d2.steps.settle_tables import Known, settle_tables
-from r2d2.steps.verify_containment import Pair
 
 
 def discover(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:

@@ -12,8 +12,8 @@ from r2d2.model.scan import Scan
 from r2d2.model.schema import Token
 from r2d2.model.table import Discovery, Problem, Profiled, Table
 from r2d2.settings import Settings
+from r2d2.steps.edges.ledger import Content as Comparing
 from r2d2.steps.prune_by_content import Content as Sampling
-from r2d2.steps.verify_containment import Content as Comparing
 
 
 class Progress(Protocol):

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from r2d2.model.containment import Containment, Missing
 from r2d2.model.graph import Edges, SchemaGraph
 from r2d2.model.profile import TableProfile
 from r2d2.steps.build_schema_graph import build_schema_graph
+from r2d2.steps.edges.ledger import Content as Comparing
+from r2d2.steps.edges.ledger import Pair
 from r2d2.steps.prune_by_content import Content as Sampling
 from r2d2.steps.prune_by_content import Probe, probe_columns, prune_by_content, rank_columns
 from r2d2.steps.prune_by_minmax import prune_by_minmax
 from r2d2.steps.update_graph import pairs_with
-from r2d2.steps.verify_containment import Content as Comparing
-from r2d2.steps.verify_containment import Pair, verify_containment
+from r2d2.steps.verify_containment import verify_containment
 
 LEAST_SAMPLED = 1_000  # rows, to tell who comes nearest
 CANDIDATES = 3  # so many for each that is wanted are counted exactly
@@ -133,5 +136,6 @@ def _count_nearest(
     found = content.look_for_rows({table: others}, {table: probe}, samples)
     shares = {parent: len(rows.there) for (parent, _), rows in found.items() if rows.there}
     chosen = sorted(shares, key=lambda parent: (-shares[parent], parent))[: CANDIDATES * most]
-    counted, _ = content.compare([(parent, table) for parent in chosen])
-    return {parent: missing for (parent, _), missing in counted.items()}
+    counted, _ = content.compare(np.array(sorted(parent * len(profiles) + table for parent in chosen), np.int64))
+    parents = (counted.pairs // len(profiles)).tolist()
+    return dict(zip(parents, map(Missing, counted.rows.tolist(), counted.copies.tolist()), strict=True))

@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from r2d2.model.containment import EXACT_SET, Containment
 from r2d2.model.graph import Check, ContainmentGraph
 from r2d2.model.profile import ColumnStats, TableProfile
@@ -113,14 +115,14 @@ def prune_by_content(
     by all profiles.
     """
     within = WITHIN if proof_follows else 1.0
-    asked = [pair for pair in graph.standing.pairs() if profiles[pair[1]].rows != 0]
-    asked = (
-        [pair for pair in asked if not proof_follows or within * content.parts(pair[0]) >= 1]
-        if containment.one_witness_refutes
-        else []
+    has_rows = np.array([profile.rows != 0 for profile in profiles], np.bool_)
+    is_worth_it = np.array(
+        [not proof_follows or within * content.parts(table) >= 1 for table in range(len(profiles))], np.bool_
     )
-    if not asked:
-        return _split(graph, sampled=(), missing=())
+    worth_asking = is_worth_it[np.asarray(graph.standing.parents)] & has_rows[np.asarray(graph.standing.children)]
+    if not (containment.one_witness_refutes and worth_asking.any()):
+        return replace(graph, step="prune_by_content", dropped={})
+    asked = list(take(graph.standing, np.flatnonzero(worth_asking)).pairs())
     children = sorted({child for _, child in asked})
     ranking = rank_columns(profiles if ranked is None else ranked)
     widest = None if guaranteed else width

@@ -9,32 +9,23 @@ its first to its last table. Where a link of a chain turns out wrong, what hung 
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
+
+import numpy as np
 
 from r2d2.model.containment import EXACT_SET, Containment, Missing
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import TableProfile
-from r2d2.steps.edges.arrays import ordered, take
-from r2d2.steps.edges.chains import Chains, needed_edges, strong_components
+from r2d2.steps.edges.arrays import NO_EDGES, Flags, Ints, among, ordered, take
+from r2d2.steps.edges.chains import needed_edges
+from r2d2.steps.edges.ledger import Content, Ledger, Pair, pairs_of, without
 
-Pair = tuple[int, int]  # parent, child
 MOST_ROUNDS = 4
 FEWER = 0.9  # of the rows of tables that would be read; as few are worth another round
 MOST_HASHES = 6  # of a row, under as many sets of columns, on the average; beyond, chains replace what they can
 SMALL_ROWS = 20_000
-
-
-class Content(Protocol):
-    """Reader of the tables; those that cannot be read are left out of its answers."""
-
-    def compare(
-        self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
-    ) -> tuple[Mapping[Pair, Missing], Mapping[int, str]]:
-        """By (parent, child) what is missing, exactly, for *pairs* and those of *at_no_cost* that come along; by table
-        a text that is the same for the same rows in any order, and only for them, for *fingerprint*."""
 
 
 def verify_containment(
@@ -52,179 +43,132 @@ def verify_containment(
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     *known* are other edges, proven as sets before, that may be built on.
     """
-    pairs = list(graph.standing.pairs())
-    ledger = _Ledger(pairs, profiles, known or {})
+    ledger = Ledger(graph.standing, profiles, known or {})
     most_rounds = MOST_ROUNDS if containment.is_transitive else 0
-    _settle(ledger, content, settled or (lambda done, total: None), most_rounds)
-    answers = [_answer(pair, ledger) for pair in pairs]
-    return _graph(graph, list(zip(pairs, answers, strict=True)), profiles, containment)
+    _settle(ledger, profiles, content, settled or (lambda done, total: None), most_rounds)
+    return _graph(graph, ledger, containment)
 
 
-def _lookalikes(pairs: Iterable[Pair], profiles: Sequence[TableProfile], familiar: Collection[int]) -> list[list[int]]:
-    """Groups of tables that may be equal: each might hold the others, with as many columns and rows.
-
-    *familiar* tables come first: they stand for the others. Unknown row counts make a group of their own.
-    """
-    groups: defaultdict[tuple[int, int | None, int], list[int]] = defaultdict(list)
-    for number, component in enumerate(strong_components(pairs)):
-        for table in sorted(component, key=lambda table: (table not in familiar, table)):
-            if profiles[table].rows != 0:
-                groups[number, profiles[table].rows, len(profiles[table].schema)].append(table)
-    return [tables for tables in groups.values() if len(tables) > 1]
-
-
-class _Ledger:
-    """Counts so far, and the table that each table stands for."""
-
-    def __init__(self, pairs: Sequence[Pair], profiles: Sequence[TableProfile], known: Mapping[Pair, Missing]) -> None:
-        self._pairs = pairs
-        self._profiles = profiles
-        self._equal = _known_equal(known, profiles)
-        asked = {(self._first(parent), self._first(child)) for parent, child in pairs}
-        known = {(self._first(parent), self._first(child)): missing for (parent, child), missing in known.items()}
-        familiar = {table for pair in known for table in pair}
-        self.lookalikes = _lookalikes(asked, profiles, familiar)
-        self.alike = {table: group[0] for group in self.lookalikes for table in group}  # who may hold the same rows
-        self.counted = {pair: missing for pair, missing in known.items() if pair[0] != pair[1]}
-        self.failed: set[Pair] = set()
-        self._link()
-
-    def _first(self, table: int) -> int:
-        """The table that is known to hold the same rows, and stands for this one."""
-        return self._equal.get(table, table)
-
-    def _link(self) -> None:
-        """The chains over what is counted: edges proven as a set, and as a bag."""
-        proven = [
-            pair
-            for pair, missing in self.counted.items()
-            if missing.rows == 0 and pair == self.between(pair) and pair[0] != pair[1]
-        ]
-        self.chains = Chains(proven)
-        self.bag_chains = Chains(pair for pair in proven if self.counted[pair].copies == 0)
-
-    def between(self, pair: Pair) -> Pair:
-        """The two tables that stand for those of a pair."""
-        parent, child = self._first(pair[0]), self._first(pair[1])
-        return self.alike.get(parent, parent), self.alike.get(child, child)
-
-    def is_empty(self, pair: Pair) -> bool:
-        """Whether there is no row to look for."""
-        return self._profiles[pair[1]].rows == 0
-
-    def is_small(self, pair: Pair) -> bool:
-        """Whether comparing the two takes less than thinking about how to avoid it."""
-        rows = self._profiles[pair[0]].rows
-        return rows is not None and rows <= SMALL_ROWS
-
-    def open_pairs(self) -> set[Pair]:
-        """Pairs to count: those that do not follow from earlier counts."""
-        asked = {self.between(pair) for pair in self._pairs if not self.is_empty(pair)}
-        return {
-            pair
-            for pair in asked - self.failed
-            if pair[0] != pair[1] and pair not in self.counted and not self.bag_chains.lead(*pair)
-        }
-
-    def is_much_less(self, some: Collection[Pair], pairs: Collection[Pair]) -> bool:
-        """Whether comparing *some* of the pairs reads fewer tables, or all pairs take too many hashes of each row."""
-        less, all_rows = self._rows_read(some), self._rows_read(pairs)
-        hashed = {(table, self._profiles[child].schema) for parent, child in pairs for table in (parent, child)}
-        return less < FEWER * all_rows or sum(self._rows(table) for table, _ in hashed) > MOST_HASHES * all_rows
-
-    def _rows_read(self, pairs: Iterable[Pair]) -> int:
-        return sum(self._rows(table) for table in {table for pair in pairs for table in pair})
-
-    def _rows(self, table: int) -> int:
-        return self._profiles[table].rows or 1
-
-    def count(self, chosen: set[Pair], content: Content) -> None:
-        """Compare *chosen*, whatever comes along, and the fingerprints that were not taken yet."""
-        suspects = [table for group in self.lookalikes for table in group]
-        counted, prints = content.compare(
-            sorted(chosen), at_no_cost=sorted(self.open_pairs() - chosen), fingerprint=suspects
-        )
-        self.counted.update(counted)
-        self.failed |= chosen - counted.keys()
-        for group in self.lookalikes:
-            first: dict[str, int] = {}
-            self.alike |= {t: first.setdefault(prints[t], t) if t in prints else t for t in group}
-        self.lookalikes = []
-        # What is counted of a table holds for those that have proved to be equal to it.
-        for pair, missing in list(self.counted.items()):
-            self.counted.setdefault(self.between(pair), missing)
-        self._link()
-
-
-def _known_equal(known: Mapping[Pair, Missing], profiles: Sequence[TableProfile]) -> dict[int, int]:
-    """Tables that hold one another, copies and all, are equal: the first of them stands for the others."""
-    exact = [pair for pair, missing in known.items() if missing.copies == 0 and profiles[pair[1]].rows]
-    groups = [sorted(component) for component in strong_components(exact)]
-    return {table: tables[0] for tables in groups for table in tables}
-
-
-def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], None], most_rounds: int) -> None:
+def _settle(
+    ledger: Ledger,
+    profiles: Sequence[TableProfile],
+    content: Content,
+    settled: Callable[[int, int], None],
+    most_rounds: int,
+) -> None:
     """Compare until every edge is counted or follows from those that are."""
     turn = total = 0
-    while (asked := ledger.open_pairs()) or ledger.lookalikes:
+    while len(asked := ledger.open_pairs()) or ledger.lookalikes:
         total = max(total, len(asked))
         settled(total - len(asked), total)
-        proven = [pair for pair, missing in ledger.counted.items() if missing.rows == 0]
-        # What a chain proves as a set, but not as a bag, has to be counted for itself; so may what is small.
-        direct = {pair for pair in asked if ledger.is_small(pair) or ledger.chains.lead(*pair)}
-        undecided = asked - direct
-        needed = needed_edges(undecided, proven) if turn < most_rounds else undecided
-        chosen = needed if ledger.is_much_less(needed, undecided) else undecided
-        ledger.count(chosen | direct, content)
+        undecided = _may_wait(asked, ledger) if turn < most_rounds else np.zeros(len(asked), np.bool_)
+        chosen = ~undecided | among(asked, _needed(asked[undecided], profiles, ledger))
+        ledger.count(asked[chosen], asked[~chosen], content)
         turn += 1
 
 
-class Answer(NamedTuple):
-    """The finding about one edge."""
+def _may_wait(asked: Ints, ledger: Ledger) -> Flags:
+    """Flags of the pairs that a chain may come to prove.
 
-    check: Check
-    missing: Missing
-    via: int
-
-
-def _answer(pair: Pair, ledger: _Ledger) -> Answer | None:
-    """The answer for an edge between two tables, from the counts of tables that they equal."""
-    parent, child = pair
-    between = ledger.between(pair)
-    if between[0] == between[1]:
-        return Answer(Check.EQUAL, Missing(), child)
-    if ledger.is_empty(pair):
-        return Answer(Check.COMPARED, Missing(), child)
-    missing = ledger.counted.get(between)
-    if missing is None:
-        if not ledger.bag_chains.lead(*between):
-            return None
-        return Answer(Check.IMPLIED, Missing(), ledger.bag_chains.stop_between(*between))
-    if between == pair or missing.rows:
-        return Answer(Check.COMPARED, missing, child)
-    return Answer(Check.IMPLIED, missing, between[0] if between[0] != parent else between[1])
+    What a chain proves as a set, but not as a bag, has to be counted for itself. What is small may as well: comparing
+    it takes less than thinking about how to avoid it.
+    """
+    rows = ledger.rows[asked // ledger.tables]
+    return without(ledger.chains, (rows < 0) | (rows > SMALL_ROWS), asked, ledger.tables)
 
 
-def _graph(
-    graph: ContainmentGraph,
-    answers: Sequence[tuple[Pair, Answer | None]],
-    profiles: Sequence[TableProfile],
-    containment: Containment,
-) -> ContainmentGraph:
-    standing: list[tuple[Pair, Answer]] = []
-    refuted: list[tuple[Pair, Answer]] = []
-    for pair, answer in answers:
-        if answer:
-            holds = containment.holds(answer.missing, rows=profiles[pair[1]].rows)
-            (standing if holds else refuted).append((pair, answer))
-    dropped = {"rows": len(refuted), "unreadable": len(answers) - len(standing) - len(refuted)}
+def _needed(undecided: Ints, profiles: Sequence[TableProfile], ledger: Ledger) -> Ints:
+    """The undecided pairs to compare: all, or those that prove the others if they hold."""
+    if not len(undecided):
+        return undecided
+    proven = pairs_of(ledger.proven().pairs, ledger.tables)
+    needed = needed_edges(pairs_of(undecided, ledger.tables), proven)
+    some = np.array(sorted(parent * ledger.tables + child for parent, child in needed), np.int64)
+    return some if _is_much_less(some, undecided, profiles, ledger.tables) else undecided
+
+
+def _is_much_less(some: Ints, pairs: Ints, profiles: Sequence[TableProfile], tables: int) -> bool:
+    """Whether comparing *some* of the pairs reads fewer tables, or all pairs take too many hashes of each row."""
+
+    def rows_of(numbers: Ints) -> int:
+        return sum(profiles[table].rows or 1 for table in numbers.tolist())
+
+    def both(numbers: Ints) -> Ints:
+        return np.union1d(numbers // tables, numbers % tables)
+
+    all_rows = rows_of(both(pairs))
+    each = pairs_of(pairs, tables)
+    hashed = {(table, profiles[child].schema) for parent, child in each for table in (parent, child)}
+    hashed_rows = sum(profiles[table].rows or 1 for table, _ in hashed)
+    return rows_of(both(some)) < FEWER * all_rows or hashed_rows > MOST_HASHES * all_rows
+
+
+class _Answers(NamedTuple):
+    """The findings about some edges, as columns; `known` flags those about which there is one."""
+
+    known: Flags
+    check: Ints
+    rows: Ints
+    copies: Ints
+    via: Ints
+
+
+def _answers(parents: Ints, children: Ints, between: Ints, ledger: Ledger) -> _Answers:
+    """The answers for edges, from the counts of the tables that stand for theirs."""
+    first, last = np.divmod(between, ledger.tables)
+    is_equal = first == last
+    is_free = is_equal | (ledger.rows[children] == 0)
+    places = np.minimum(np.searchsorted(ledger.counted.pairs, between), max(0, len(ledger.counted.pairs) - 1))
+    is_counted = among(between, ledger.counted.pairs) & ~is_free
+    places = places[is_counted]
+    rows, copies = np.zeros(len(between), np.int64), np.zeros(len(between), np.int64)
+    rows[is_counted], copies[is_counted] = ledger.counted.rows[places], ledger.counted.copies[places]
+    is_own = (first == parents) & (last == children)
+    follows = is_counted & ~is_own & (rows == 0)
+    via = np.where(follows, np.where(first != parents, first, last), children)
+    known = is_free | is_counted
+    linked = ~known & ~without(ledger.bag_chains, ~known, between, ledger.tables)
+    for place in np.flatnonzero(linked).tolist():
+        via[place] = ledger.bag_chains.stop_between(int(first[place]), int(last[place]))
+    check = np.where(is_equal, Check.EQUAL, np.where(follows | linked, Check.IMPLIED, Check.COMPARED))
+    return _Answers(known | linked, check, rows, copies, via)
+
+
+def _graph(graph: ContainmentGraph, ledger: Ledger, containment: Containment) -> ContainmentGraph:
+    standing, refuted = _empty(), _empty()
+    for some, between in ledger.asked():
+        parents, children = (np.asarray(column)[some].astype(np.int64) for column in graph.standing.columns[:2])
+        answers = _answers(parents, children, between, ledger)
+        holds = _holds(answers, ledger.rows[children], containment)
+        for edges, flags in ((standing, answers.known & holds), (refuted, answers.known & ~holds)):
+            _append(edges, [column[flags] for column in (parents, children, *answers[1:])])
+    dropped = {"rows": len(refuted), "unreadable": len(graph.standing) - len(standing) - len(refuted)}
     return ContainmentGraph(
         tables=graph.tables,
-        standing=_edges(standing),
+        standing=standing,
         step="verify_containment",
         dropped={reason: count for reason, count in dropped.items() if count},
-        ruled_out=ordered(graph.ruled_out.concat(_edges(refuted))),
+        ruled_out=ordered(graph.ruled_out.concat(refuted)) if len(graph.ruled_out) else refuted,
     )
+
+
+def _holds(answers: _Answers, rows: Ints, containment: Containment) -> Flags:
+    """Flags of the edges that hold; a policy that forgives some missing rows is asked about each."""
+    if containment.one_witness_refutes:
+        holds: Flags = (answers.copies if containment.counts_copies else answers.rows) == 0
+        return holds
+    each = zip(answers.rows.tolist(), answers.copies.tolist(), rows.tolist(), strict=True)
+    held = [containment.holds(Missing(*missing), rows=None if rows < 0 else rows) for *missing, rows in each]
+    return np.array(held, np.bool_)
+
+
+def _empty() -> Edges:
+    return Edges(*(array(column.typecode) for column in NO_EDGES.columns))
+
+
+def _append(edges: Edges, columns: Sequence[Ints]) -> None:
+    for column, more in zip(edges.columns, columns, strict=True):
+        column.frombytes(more.astype(np.dtype(column.typecode)).tobytes())
 
 
 def drop_unreadable(graph: ContainmentGraph, unreadable: Collection[str]) -> ContainmentGraph:
@@ -242,15 +186,5 @@ def drop_unreadable(graph: ContainmentGraph, unreadable: Collection[str]) -> Con
 
 
 def _undamaged(edges: Edges, damaged: set[int]) -> Edges:
-    return take(edges, [place for place, pair in enumerate(edges.pairs()) if damaged.isdisjoint(pair)])
-
-
-def _edges(answered: Sequence[tuple[Pair, Answer]]) -> Edges:
-    return Edges(
-        parents=array("I", [pair[0] for pair, _ in answered]),
-        children=array("I", [pair[1] for pair, _ in answered]),
-        check=array("B", [answer.check for _, answer in answered]),
-        missing_rows=array("q", [answer.missing.rows for _, answer in answered]),
-        missing_copies=array("q", [answer.missing.copies for _, answer in answered]),
-        via=array("I", [answer.via for _, answer in answered]),
-    )
+    parents, children = (np.isin(np.asarray(column), list(damaged)) for column in (edges.parents, edges.children))
+    return take(edges, np.flatnonzero(~(parents | children)))

@@ -30,6 +30,7 @@ from r2d2.model.recipe import Recipe, projection
 from r2d2.model.schema import Column, Token
 from r2d2.steps.infer_recipes import find_boxes
 from r2d2.steps.prune_by_content import Probe
+from tests.support.pairs import by_pair, numbers
 
 
 def read_or_die(part: Mapping[str, Any], tokens: Iterable[Token]) -> Any:
@@ -54,8 +55,8 @@ def test_a_table_that_kills_its_reader_is_left_out_and_the_others_are_compared(s
         write(tmp_path, "deadly", range(3)),
     ]
     content = Content(SparkExecutor(lambda: spark), tables, Hashing(read_or_die, bytes(32)), find_by_name)
-    counted, _ = content.compare([(0, 1), (1, 0), (0, 2)])
-    assert counted == {(0, 1): (0, 0), (1, 0): (5, 5)}
+    counted, _ = content.compare(numbers([(0, 1), (1, 0), (0, 2)], 3))
+    assert by_pair(counted, 3) == {(0, 1): (0, 0), (1, 0): (5, 5)}
     assert content.failed == {2: ("killed", "")}
 
 
@@ -86,7 +87,7 @@ def test_readers_that_are_killed_whatever_they_read_are_told_in_one_sentence(tmp
     tables = [write(tmp_path, name, range(4)) for name in ("one", "two", third)]
     content = Content(Dying(), tables, Hashing(read_slice, bytes(32)), find_by_name)
     with pytest.raises(UserError, match="Python on a worker was killed"):
-        content.compare([(0, 1), (0, 2)])
+        content.compare(numbers([(0, 1), (0, 2)], 3))
     every_row = Recipe(projection([Column(("x",), "int64")]))
     content = Content(Dying(), tables, Hashing(read_slice, bytes(32)), find_by_name)
     with pytest.raises(UserError, match="Python on a worker was killed"):
@@ -127,6 +128,7 @@ def test_a_table_that_does_not_know_its_rows_is_compared_and_not_sampled(tmp_pat
 
     content = Content(Inline(), [tables[0], unknown], Hashing(read, bytes(32)), lambda parts: {})
     assert content.take_samples([Probe(1, unknown.columns, 3, uniform=True)]) == {}
-    assert content.compare([(0, 1), (1, 0)])[0] == {(0, 1): (0, 0), (1, 0): (5, 5)} and not content.failed
+    counted, _ = content.compare(numbers([(0, 1), (1, 0)], 2))
+    assert by_pair(counted, 2) == {(0, 1): (0, 0), (1, 0): (5, 5)} and not content.failed
     content.read_through({1: {unknown.slices[0]["path"]}}, {1: [("x",)]})
     assert content.bytes_read == 3 and unknown.rows > 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from r2d2.model.schema import Token
 from r2d2.model.work import Projection
 
 Ints = npt.NDArray[np.int64]
-Pair = tuple[int, int]  # parent, child
+Numbers = npt.NDArray[np.int32]  # of tables
 
 EDGES = -1  # stands for the table of a block that holds edges
 EDGES_PER_BLOCK = 1 << 18
@@ -34,8 +34,8 @@ _HEADER = struct.Struct("<QIII")  # the first edge's place, edges, bytes of the 
 class AskedEdges:
     """Edges ordered by projection, parent and child."""
 
-    parents: Ints
-    children: Ints
+    parents: Numbers
+    children: Numbers
     begins: Ints  # where the edges of each projection begin; one more for the end
     ranges: Sequence[int]  # hash ranges of each projection
 
@@ -51,7 +51,7 @@ class AskedEdges:
                 yield from ((number, part, EDGES, block) for part in range(ranges))
 
 
-NO_EDGES = AskedEdges(np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(1, np.int64), ())
+NO_EDGES = AskedEdges(np.empty(0, np.int32), np.empty(0, np.int32), np.zeros(1, np.int64), ())
 
 
 class Columns(NamedTuple):
@@ -62,7 +62,7 @@ class Columns(NamedTuple):
     other: Ints
 
 
-def pack_edges(first: int, parents: Ints, children: Ints) -> bytes:
+def pack_edges(first: int, parents: Numbers, children: Numbers) -> bytes:
     """A run of edges as bytes."""
     thin = [np.diff(column, prepend=0).astype(np.int32) for column in (parents, children)]
     return _pack(first, thin[0], thin[1])
@@ -108,7 +108,8 @@ def share_projections(
 ) -> tuple[dict[int, list[Projection]], AskedEdges]:
     """Per table what to hash it by, and the edges by projection. A projection is a child's set of columns.
 
-    Pairs are numbers, parent * tables + child. Those in *at_no_cost* join where the hashes they need are there anyway.
+    Pairs are ascending numbers, parent * tables + child. Those in *at_no_cost* join where the hashes that they need are
+    there anyway.
     """
     numbers: dict[tuple[Token, ...], int] = {}
     projection_of = np.full(len(tables), -1, np.int64)
@@ -126,7 +127,7 @@ def share_projections(
         ranges.append(1 + hashes_bytes // GROUP_BYTES)
         for table in theirs.tolist():
             asked[table].append((number, tokens, ranges[-1]))
-    return asked, _in_order(np.concatenate([pairs, along]) if len(along) else pairs, projection_of, ranges)
+    return asked, _in_order(np.union1d(pairs, along) if len(along) else pairs, projection_of, ranges)
 
 
 def _members(pairs: Ints, projection_of: Ints) -> Ints:
@@ -146,14 +147,9 @@ def _come_along(pairs: Ints, projection_of: Ints, members: Ints) -> npt.NDArray[
 
 
 def _in_order(pairs: Ints, projection_of: Ints, ranges: Sequence[int]) -> AskedEdges:
-    """The pairs by projection, and by parent and child within."""
+    """The ascending pairs by projection."""
     tables = max(1, len(projection_of))
-    number = projection_of[pairs % tables]
-    order = np.lexsort((pairs, number))
-    begins = np.searchsorted(number[order], np.arange(len(ranges) + 1))
-    return AskedEdges(pairs[order] // tables, pairs[order] % tables, begins, ranges)
-
-
-def numbered(tables: int, pairs: Iterable[Pair]) -> Ints:
-    """Pairs as ascending numbers: parent * *tables* + child."""
-    return np.sort(np.fromiter((parent * tables + child for parent, child in pairs), np.int64))
+    number = projection_of.astype(np.int32)[pairs % tables]
+    begins = np.searchsorted(np.sort(number), np.arange(len(ranges) + 1))
+    pairs = pairs[np.argsort(number, kind="stable")]
+    return AskedEdges((pairs // tables).astype(np.int32), (pairs % tables).astype(np.int32), begins, ranges)

@@ -7,18 +7,18 @@ groups that count them. Ranges are cut so fine that a group fits a worker whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Pair, unpack_counts
+from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Ints, unpack_counts
 from r2d2.engine.rows.count_group import count_group
 from r2d2.engine.rows.hash_slices import BYTES_PER_TASK, Hashing, bytes_to_read
 from r2d2.engine.rows.pack_slices import HASH_BYTES, block_bundle
 from r2d2.engine.rows.table_content import about_rows
 from r2d2.engine.run.contract import Exchange, Packed
-from r2d2.model.containment import Missing
 from r2d2.model.work import Failed, HashWork, SummedTable
 
 
@@ -40,12 +40,21 @@ def bytes_read_and_made(item: HashWork) -> int:
     return bytes_to_read(item) + HASH_BYTES * about_rows(item["slice"]) * len(item["projections"])
 
 
-def summed(edges: AskedEdges, counts: Sequence[Packed]) -> Iterator[tuple[Pair, Missing]]:
+class Compared(NamedTuple):
+    """Missing rows and copies, pair by pair, in ascending order of the pairs; see steps.verify_containment."""
+
+    pairs: Ints  # parent * tables + child
+    rows: Ints
+    copies: Ints
+
+
+def summed(edges: AskedEdges, counts: Sequence[Packed], *, tables: int) -> Compared:
     """Each edge with its missing rows and copies, over all hash ranges."""
     rows, copies = np.zeros(len(edges), np.int64), np.zeros(len(edges), np.int64)
     for group in counts:
         for first, more_rows, more_copies in unpack_counts(group):
             rows[first : first + len(more_rows)] += more_rows
             copies[first : first + len(more_copies)] += more_copies
-    pairs = zip(edges.parents.tolist(), edges.children.tolist(), strict=True)
-    yield from zip(pairs, map(Missing, rows.tolist(), copies.tolist()), strict=True)
+    pairs = edges.parents.astype(np.int64) * tables + edges.children
+    order = np.argsort(pairs, kind="stable")
+    return Compared(pairs[order], rows[order], copies[order])

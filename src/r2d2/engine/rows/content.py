@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
-from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Pair, numbered, share_projections
+import numpy as np
+
+from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Ints, share_projections
 from r2d2.engine.rows.choose_rows import Chosen, choose_rows
-from r2d2.engine.rows.compare_tables import comparing, summed
+from r2d2.engine.rows.compare_tables import Compared, comparing, summed
 from r2d2.engine.rows.hash_slices import Hashing, locating, looking_up, sampling
 from r2d2.engine.rows.table_content import TableContent, known_rows
 from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task, last_try
-from r2d2.model.containment import Missing
 from r2d2.model.progress import Done, Reading
 from r2d2.model.schema import Column, Token
 from r2d2.model.table import Problem
@@ -32,10 +33,14 @@ from r2d2.model.work import (
     SummedTable,
 )
 
+Pair = tuple[int, int]  # parent, child
 Answer = TypeVar("Answer")
 Item = TypeVar("Item", SampleWork, LookUpWork, HashWork)
 FindDeadly = Callable[[Sequence[FileSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
+
+NO_PAIRS = np.empty(0, np.int64)
+NOT_COMPARED = Compared(NO_PAIRS, NO_PAIRS, NO_PAIRS)
 
 
 class Probe(Protocol):
@@ -214,14 +219,15 @@ class Content:
         return wanted
 
     def compare(
-        self, pairs: Sequence[Pair], *, at_no_cost: Iterable[Pair] = (), fingerprint: Iterable[int] = ()
-    ) -> tuple[dict[Pair, Missing], dict[int, str]]:
-        """Missing rows and copies of each (parent, child), exactly, and order-free fingerprints of some tables.
+        self, pairs: Ints, *, at_no_cost: Ints = NO_PAIRS, fingerprint: Iterable[int] = ()
+    ) -> tuple[Compared, dict[int, str]]:
+        """Missing rows and copies of each pair, exactly, and order-free fingerprints of some tables.
 
-        Pairs in *at_no_cost* are counted too where the hashes they need are there anyway.
+        Pairs are ascending numbers, parent * tables + child. Those in *at_no_cost* are counted too where the hashes
+        that they need are there anyway.
         """
         prints = {table for table in fingerprint if table not in self.failed}
-        asked, along = (numbered(len(self.tables), filter(self._readable, some)) for some in (pairs, at_no_cost))
+        asked, along = (self._readable(some) for some in (pairs, at_no_cost))
         projections, edges = share_projections(self.tables, asked, along)
         pieces: list[HashWork] = [
             {
@@ -235,16 +241,18 @@ class Content:
             for part in self.tables[table].slices
         ]
         if not pieces:
-            return {}, {}
+            return NOT_COMPARED, {}
         exchanged = self._exchange(pieces, edges)
         totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for note in exchanged.notes:
             if note["kind"] == "fingerprint":
                 more = note["rows"], note["first"], note["second"]
                 totals[note["table"]] = [(a + b) % 2**64 for a, b in zip(totals[note["table"]], more, strict=True)]
-        counted = summed(edges, exchanged.counts)
-        still_readable = {pair: missing for pair, missing in counted if self._readable(pair)}
-        return still_readable, {table: str(total) for table, total in totals.items() if table not in self.failed}
+        counted = summed(edges, exchanged.counts, tables=len(self.tables))
+        if self.failed:
+            readable = np.isin(counted.pairs, self._readable(counted.pairs))
+            counted = Compared(*(column[readable] for column in counted))
+        return counted, {table: str(total) for table, total in totals.items() if table not in self.failed}
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
         """Read some columns of some files of each table, to see that they can be read."""
@@ -269,8 +277,13 @@ class Content:
                 self._note(note)
         return exchanged
 
-    def _readable(self, pair: Pair) -> bool:
-        return not self.failed.keys() & set(pair)
+    def _readable(self, pairs: Ints) -> Ints:
+        """The pairs whose tables have not failed so far."""
+        if not self.failed:
+            return pairs
+        alive = np.ones(len(self.tables), np.bool_)
+        alive[list(self.failed)] = False
+        return pairs[alive[pairs // len(alive)] & alive[pairs % len(alive)]]
 
     def _survive(self, pieces: Sequence[Item], job: Callable[[Sequence[Item], Report | None], Answer]) -> Answer:
         """Run a job; if a damaged file kills its reader, find the file, and run the job without that table."""

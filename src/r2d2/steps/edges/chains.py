@@ -19,6 +19,11 @@ class Chains:
     def __init__(self, edges: Iterable[Pair]) -> None:
         self._edges = sorted(set(edges))
 
+    @cached_property
+    def tables(self) -> set[int]:
+        """The tables of all edges."""
+        return {table for edge in self._edges for table in edge}
+
     def lead(self, start: int, end: int) -> bool:
         """Whether a chain of edges leads from one table to another."""
         here, there = self._component.get(start), self._component.get(end)
