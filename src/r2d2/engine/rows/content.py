@@ -20,7 +20,6 @@ from r2d2.model.schema import Column, Token
 from r2d2.model.table import Problem
 from r2d2.model.work import (
     Failed,
-    FileSlice,
     Found,
     HashWork,
     LocateWork,
@@ -28,13 +27,14 @@ from r2d2.model.work import (
     Sampled,
     SampledRow,
     SampleWork,
+    ShippedSlice,
     SliceWork,
     SummedTable,
 )
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item", SampleWork, LookUpWork, HashWork)
-FindDeadly = Callable[[Sequence[FileSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
+FindDeadly = Callable[[Sequence[ShippedSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 
 
