@@ -15,7 +15,8 @@ import numpy as np
 from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Pair, unpack_counts
 from r2d2.engine.rows.count_group import count_group
 from r2d2.engine.rows.hash_slices import BYTES_PER_TASK, Hashing, bytes_to_read
-from r2d2.engine.rows.pack_slices import block_bundle
+from r2d2.engine.rows.pack_slices import HASH_BYTES, block_bundle
+from r2d2.engine.rows.table_content import about_rows
 from r2d2.engine.run.contract import Exchange, Packed
 from r2d2.model.containment import Missing
 from r2d2.model.work import Failed, HashWork, SummedTable
@@ -27,11 +28,16 @@ def comparing(hashing: Hashing, edges: AskedEdges = NO_EDGES) -> Exchange[HashWo
         "hash",
         pack=partial(block_bundle, hashing=hashing),
         count=count_group,
-        weight=bytes_to_read,
+        weight=bytes_read_and_made,
         per_task=BYTES_PER_TASK,
         given=hashing.given,
         sent=list(edges.blocks()),
     )
+
+
+def bytes_read_and_made(item: HashWork) -> int:
+    """How heavy it is to hash a slice: making a byte of a hash takes about as long as reading a byte of a file."""
+    return bytes_to_read(item) + HASH_BYTES * about_rows(item["slice"]) * len(item["projections"])
 
 
 def summed(edges: AskedEdges, counts: Sequence[Packed]) -> Iterator[tuple[Pair, Missing]]:

@@ -16,6 +16,7 @@ from r2d2.model.work import Failed, HashWork, SummedTable
 
 AT_ONCE_BYTES = 64 << 20  # of hashes, under all projections of a slice
 LEAST_ROWS = 4096
+HASH_BYTES = 16
 
 
 def block_bundle(bundle: Sequence[HashWork], *, hashing: Hashing) -> Iterator[Block]:
@@ -45,7 +46,7 @@ def block_bundle(bundle: Sequence[HashWork], *, hashing: Hashing) -> Iterator[Bl
 def _portions(columns: Columns, wanted: Sequence[Sequence[Token]], hashing: Hashing) -> Iterator[list[Hashes]]:
     """The hashes of some rows after the other, as many as take AT_ONCE_BYTES under all projections."""
     rows = len(next(iter(columns.values()), ()))
-    most = max(LEAST_ROWS, AT_ONCE_BYTES // (16 * len(wanted)))
+    most = max(LEAST_ROWS, AT_ONCE_BYTES // (HASH_BYTES * len(wanted)))
     for begin in range(0, rows, most):
         some = {token: column.slice(begin, most) for token, column in columns.items()} if rows > most else columns
         into = scratch("rows", len(wanted), 2, min(most, rows - begin))

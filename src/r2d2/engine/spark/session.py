@@ -13,12 +13,12 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from r2d2.engine.spark.background import apart, begin
 from r2d2.engine.spark.class_archive import archive_options, discard_archive
@@ -34,6 +34,8 @@ from r2d2.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+T = TypeVar("T")
 
 _QUIET_LOG = """\
 # Failures of jobs are raised in Python; most other errors that Spark logs come from Ctrl-C.
@@ -178,7 +180,23 @@ def _start_embedded(
     configured = sessions.builder.master(settings.master).appName("r2d2")
     for name, value in _configuration(settings, scratch, works, archive).items():
         configured = configured.config(name, value)
-    return _started(configured.getOrCreate, scratch / _SAID)
+
+    def start() -> SparkSession:
+        session = configured.getOrCreate()
+        if not works:
+            _start_python(session)
+        return session
+
+    return _started(start, scratch / _SAID)
+
+
+def _start_python(session: SparkSession) -> None:
+    """Run a job of one row, for which Spark starts the daemon that forks Python workers."""
+    session.range(1, numPartitions=1).mapInArrow(_as_they_are, "id long").collect()
+
+
+def _as_they_are(batches: Iterable[T]) -> Iterable[T]:
+    return batches
 
 
 def _started(start: Callable[[], SparkSession], said: Path | None) -> SparkSession:
@@ -204,8 +222,12 @@ def _did_not_start(error: Exception, said: str) -> UserError:
     return told or UserError(f"Spark did not start: {lines[0]}", hint=_START)
 
 
+@cache
 def _hush() -> None:
-    """Keep PySpark's accumulator server and Py4J from printing a traceback when the JVM has ended."""
+    """Keep PySpark's accumulator server and Py4J from printing a traceback when the JVM has ended.
+
+    Nor is the server waited for: it looks once a second whether it shall end.
+    """
     import socketserver
 
     from pyspark import accumulators
@@ -213,7 +235,15 @@ def _hush() -> None:
     for server in vars(accumulators).values():
         if isinstance(server, type) and issubclass(server, socketserver.BaseServer):
             server.handle_error = lambda *about: None  # type: ignore[method-assign]
+            server.shutdown = _in_the_background(server.shutdown)  # type: ignore[method-assign, assignment]
     logging.getLogger().addFilter(_is_no_complaint_of_py4j)  # it logs to the root logger errors that it also raises
+
+
+def _in_the_background(stop: Callable[[T], None]) -> Callable[[T], None]:
+    def run(server: T) -> None:
+        begin(partial(stop, server))
+
+    return run
 
 
 def _is_no_complaint_of_py4j(record: logging.LogRecord) -> bool:
