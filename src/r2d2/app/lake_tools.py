@@ -27,7 +27,7 @@ from r2d2.model.progress import Done, Reading
 from r2d2.model.scan import Scan
 from r2d2.model.table import DataFile, Discovery, Problem, Profiled, Table
 from r2d2.model.versions import FileVersion
-from r2d2.model.work import FileSlice, MetadataWork
+from r2d2.model.work import MetadataWork, ShippedSlice
 from r2d2.pipeline import Progress, Tools, silent
 from r2d2.settings import Settings
 
@@ -202,5 +202,5 @@ def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableConte
     types = {column.token[0]: column.type_name for column in profile.schema.columns if len(column.token) == 1}
     fold = scan.settings.ignore_case
     raw_types = {key: types[key.casefold() if fold else key] for file in table.files for key, _ in file.partition}
-    parts = cast(tuple[FileSlice, ...], tuple(format_of(table).slices(table.files, raw_types, fold_case=fold)))
+    parts = cast(tuple[ShippedSlice, ...], tuple(format_of(table).slices(table.files, raw_types, fold_case=fold)))
     return TableContent(parts, profile.schema.columns, table.location, table.name)

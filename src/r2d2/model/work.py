@@ -20,8 +20,8 @@ PlaceSums = tuple[str, int, int, int, int]  # path and first row of a slice; row
 ListedRows = tuple[str, int, str]  # a file, how many of its rows, which of them: a bitmap in base64
 
 
-class FileSlice(TypedDict):
-    """A part of one file. The format that cuts slices adds the fields that its own reader needs."""
+class ShippedSlice(TypedDict):
+    """A part of one file, as work items carry it; the format that cut it adds fields of its own."""
 
     path: str
     first: int  # the number of its first row in the file
@@ -38,7 +38,7 @@ class SampleWork(TypedDict):
 
     kind: Literal["sample"]
     table: int
-    slice: FileSlice
+    slice: ShippedSlice
     tokens: Listed
     places: Sequence[int]
 
@@ -48,7 +48,7 @@ class LookUpWork(TypedDict):
 
     kind: Literal["look_up"]
     table: int
-    slice: FileSlice
+    slice: ShippedSlice
     wanted: Sequence[WantedRows]
 
 
@@ -57,7 +57,7 @@ class LocateWork(TypedDict):
 
     kind: Literal["locate"]
     table: int
-    slice: FileSlice
+    slice: ShippedSlice
     place: int  # of the slice in its table
     wanted: Sequence[WantedRows]
 
@@ -67,7 +67,7 @@ class HashWork(TypedDict):
 
     kind: Literal["hash"]
     table: int
-    slice: FileSlice
+    slice: ShippedSlice
     projections: Sequence[Projection]
     whole: Listed  # all columns, if a fingerprint is wanted; else empty
 
@@ -85,7 +85,7 @@ class TableRows(TypedDict):
     """All rows of a table."""
 
     table: int
-    slices: Sequence[FileSlice]
+    slices: Sequence[ShippedSlice]
     tokens: Listed
 
 
@@ -94,7 +94,7 @@ class SearchWork(TypedDict):
 
     kind: Literal["search"]
     table: int
-    slices: Sequence[FileSlice]
+    slices: Sequence[ShippedSlice]
     tokens: Listed
     children: Sequence[TableRows]
 
@@ -104,7 +104,7 @@ class RebuildWork(TypedDict):
 
     kind: Literal["rebuild"]
     table: int
-    slice: FileSlice
+    slice: ShippedSlice
     recipes: Sequence[ShippedRecipe]
     types: Types
     whole: Listed  # the columns of its own rows, if their sum is wanted; else empty
@@ -116,7 +116,7 @@ class DistinctWork(TypedDict):
 
     kind: Literal["distinct"]
     table: int
-    slices: Sequence[FileSlice]
+    slices: Sequence[ShippedSlice]
     recipes: Sequence[ShippedRecipe]
     types: Types
     most: int  # rows of the child: with more than that, the recipe is wrong
@@ -127,7 +127,7 @@ class DifferWork(TypedDict):
 
     kind: Literal["differ"]
     table: int
-    slices: Sequence[FileSlice]
+    slices: Sequence[ShippedSlice]
     listed: Sequence[str]  # by slice, the bitmap of the listed rows in base64
     recipe: object
     distinct: bool

@@ -20,14 +20,14 @@ from r2d2.errors import TableError
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import Recipe
 from r2d2.model.schema import Token
-from r2d2.model.work import DistinctWork, Failed, FileSlice, PlaceSums, RebuildWork, SliceOrder, Summed, Wrong
+from r2d2.model.work import DistinctWork, Failed, PlaceSums, RebuildWork, ShippedSlice, SliceOrder, Summed, Wrong
 
 Places = NDArray[np.int64]
 Whose = tuple[Literal["recipe", "whole"], int]  # the rows of a recipe, or of a table, by its number
 
 
 def rebuild(
-    columns: Columns, recipe: Recipe, part: FileSlice, types: Mapping[Token, str], listed: bytes = b""
+    columns: Columns, recipe: Recipe, part: ShippedSlice, types: Mapping[Token, str], listed: bytes = b""
 ) -> Columns:
     """The child's columns from one slice of the parent; *listed* is the bitmap of its file, if rows are listed.
 
@@ -47,7 +47,7 @@ def rebuild(
     }
 
 
-def listed_places(bitmap: bytes, part: FileSlice) -> Places:
+def listed_places(bitmap: bytes, part: ShippedSlice) -> Places:
     """The listed rows of a file that are in this slice, counted from its first row."""
     from pyroaring import BitMap
 
@@ -72,7 +72,7 @@ def rebuild_bundle(bundle: Sequence[RebuildWork], *, hashing: Hashing) -> Iterat
     parts: defaultdict[Whose, list[PlaceSums]] = defaultdict(list)
     orders: defaultdict[int, list[SliceOrder]] = defaultdict(list)
 
-    def add(whose: Whose, part: FileSlice, hashes: Hashes) -> None:
+    def add(whose: Whose, part: ShippedSlice, hashes: Hashes) -> None:
         sums[whose] += fingerprint(hashes)
         parts[whose].append((part["path"], part["first"], *place_sums(hashes)))
 

@@ -12,7 +12,7 @@ from r2d2.engine.recipes.cast import Columns
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.table_content import about_rows
 from r2d2.model.schema import Token
-from r2d2.model.work import FileSlice, TableRows
+from r2d2.model.work import ShippedSlice, TableRows
 
 CACHED_CELLS = 12_000_000  # a parent with at most this many values is read once
 OUTSIDE = -1  # the group of rows that the child does not have
@@ -48,7 +48,7 @@ class Wanted:
 class Parent:
     """The parent's slices, read whenever needed, or once if all of it fits into memory."""
 
-    def __init__(self, slices: Sequence[FileSlice], tokens: list[Token], hashing: Hashing) -> None:
+    def __init__(self, slices: Sequence[ShippedSlice], tokens: list[Token], hashing: Hashing) -> None:
         self.tokens = tokens
         self._slices = slices
         self._hashing = hashing
@@ -56,7 +56,7 @@ class Parent:
         self._keep = rows * len(tokens) <= CACHED_CELLS
         self._cache: dict[int, Columns] = {}
 
-    def parts(self, tokens: Sequence[Token]) -> Iterator[tuple[FileSlice, Columns]]:
+    def parts(self, tokens: Sequence[Token]) -> Iterator[tuple[ShippedSlice, Columns]]:
         """At least these columns, slice by slice."""
         for number, part in enumerate(self._slices):
             if not self._keep:

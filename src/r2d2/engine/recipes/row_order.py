@@ -17,7 +17,7 @@ from r2d2.engine.recipes.cast import Columns, as_series
 from r2d2.engine.second_reader.declared_order import declared_in
 from r2d2.model.recipe import Order, SortKey, order_from_json, order_to_json
 from r2d2.model.schema import Token
-from r2d2.model.work import FileSlice, PlaceSums, SliceOrder
+from r2d2.model.work import PlaceSums, ShippedSlice, SliceOrder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,7 +85,7 @@ def _step(column: pa.ChunkedArray) -> Step | None:
     return Step(~(up | down) & (was_null == is_null), up, down, was_null & ~is_null, ~was_null & is_null)
 
 
-def look_at_order(columns: Columns, part: FileSlice, asked: Sequence[object]) -> SliceOrder:
+def look_at_order(columns: Columns, part: ShippedSlice, asked: Sequence[object]) -> SliceOrder:
     """Describe the order of one slice as plain JSON; `asked` are orders to check."""
     steps = Steps(columns)
     declared = [_folded(order) if part["fold"] and order else order for order in declared_in(part["path"])]

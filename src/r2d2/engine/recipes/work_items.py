@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from r2d2.model import recipe as recipes
 from r2d2.model.recipe import Recipe
-from r2d2.model.work import FileSlice, RecipeWork, ShippedRecipe, TableRows
+from r2d2.model.work import RecipeWork, ShippedRecipe, ShippedSlice, TableRows
 
 
 def relative_to(location: str, path: str) -> str:
@@ -29,7 +29,7 @@ def shipped(number: int, recipe: Recipe, path: str) -> ShippedRecipe:
     return number, bare, base64.b64encode(bitmap).decode()
 
 
-def reads_of(piece: RecipeWork) -> list[tuple[int, FileSlice]]:
+def reads_of(piece: RecipeWork) -> list[tuple[int, ShippedSlice]]:
     """The slices that a piece reads, each with its table."""
     if piece["kind"] == "rebuild":
         return [(piece["table"], piece["slice"])]

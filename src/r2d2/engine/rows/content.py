@@ -21,7 +21,6 @@ from r2d2.model.schema import Column, Token
 from r2d2.model.table import Problem
 from r2d2.model.work import (
     Failed,
-    FileSlice,
     Found,
     HashWork,
     LocateWork,
@@ -29,6 +28,7 @@ from r2d2.model.work import (
     Sampled,
     SampledRow,
     SampleWork,
+    ShippedSlice,
     SliceWork,
     SummedTable,
 )
@@ -36,7 +36,7 @@ from r2d2.model.work import (
 Pair = tuple[int, int]  # parent, child
 Answer = TypeVar("Answer")
 Item = TypeVar("Item", SampleWork, LookUpWork, HashWork)
-FindDeadly = Callable[[Sequence[FileSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
+FindDeadly = Callable[[Sequence[ShippedSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 
 NO_PAIRS = np.empty(0, np.int64)

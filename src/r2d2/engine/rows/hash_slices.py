@@ -20,7 +20,6 @@ from r2d2.model.schema import Token, spell
 from r2d2.model.ticks import tick
 from r2d2.model.work import (
     Failed,
-    FileSlice,
     Found,
     Located,
     LocateWork,
@@ -28,6 +27,7 @@ from r2d2.model.work import (
     Sampled,
     SampledRow,
     SampleWork,
+    ShippedSlice,
     SliceWork,
 )
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Columns = Mapping[Token, "pa.ChunkedArray"]
-ReadSlice = Callable[[FileSlice, Iterable[Token]], Columns]
-SliceRange = Callable[[FileSlice, Token], "Range | None"]
+ReadSlice = Callable[[ShippedSlice, Iterable[Token]], Columns]
+SliceRange = Callable[[ShippedSlice, Token], "Range | None"]
 SLICES_PER_TASK = 64  # whose bounds are read from their files' metadata
 BYTES_PER_TASK = 48 << 20  # a task reads slice by slice; starting one costs some milliseconds here, 0.1 s on a cluster
 
@@ -60,7 +60,7 @@ class Hashing:
         except NotComparable as error:
             raise TableError(f"not comparable: column {spell(error.token)}: {error.reason}") from error
 
-    def columns(self, part: FileSlice, projections: Iterable[Sequence[Token]]) -> Columns:
+    def columns(self, part: ShippedSlice, projections: Iterable[Sequence[Token]]) -> Columns:
         """The columns of a slice that the projections need."""
         columns = self.read(part, {token for projection in projections for token in projection})
         tick(part["bytes"])
