@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from r2d2.model.containment import EXACT_SET, Containment, Missing
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import News, Progress, silent
 from r2d2.steps.edges.arrays import ordered, take
 from r2d2.steps.edges.chains import Chains, needed_edges, strong_components
 
@@ -44,18 +45,18 @@ def verify_containment(
     content: Content,
     containment: Containment = EXACT_SET,
     known: Mapping[Pair, Missing] | None = None,
-    settled: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> ContainmentGraph:
     """Every edge with its exact count of missing rows: proven ones stand, the others are ruled out.
 
-    Before each round *settled* is told how many edges are decided, of how many between different tables.
+    Before each round *progress* is told how many edges are decided, of how many between different tables.
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     *known* are other edges, proven as sets before, that may be built on.
     """
     pairs = list(graph.standing.pairs())
     ledger = _Ledger(pairs, profiles, known or {})
     most_rounds = MOST_ROUNDS if containment.is_transitive else 0
-    _settle(ledger, content, settled or (lambda done, total: None), most_rounds)
+    _settle(ledger, content, progress, most_rounds)
     answers = [_answer(pair, ledger) for pair in pairs]
     return _graph(graph, list(zip(pairs, answers, strict=True)), profiles, containment)
 
@@ -163,12 +164,12 @@ def _known_equal(known: Mapping[Pair, Missing], profiles: Sequence[TableProfile]
     return {table: tables[0] for tables in groups for table in tables}
 
 
-def _settle(ledger: _Ledger, content: Content, settled: Callable[[int, int], None], most_rounds: int) -> None:
+def _settle(ledger: _Ledger, content: Content, progress: Progress, most_rounds: int) -> None:
     """Compare until every edge is counted or follows from those that are."""
     turn = total = 0
     while (asked := ledger.open_pairs()) or ledger.lookalikes:
         total = max(total, len(asked))
-        settled(total - len(asked), total)
+        progress(News("verify_containment", total - len(asked), total, "edges"))
         proven = [pair for pair, missing in ledger.counted.items() if missing.rows == 0]
         # What a chain proves as a set, but not as a bag, has to be counted for itself; so may what is small.
         direct = {pair for pair in asked if ledger.is_small(pair) or ledger.chains.lead(*pair)}
