@@ -29,6 +29,7 @@ from r2d2.app.restore import restore_tables
 from r2d2.app.scan import scan_lake
 from r2d2.app.workspace import Workspace
 from r2d2.engine.spark.session import open_session
+from r2d2.model.progress import News, Progress
 from r2d2.safety.apply import Approval
 from r2d2.safety.doctor import BAD
 from r2d2.settings import Settings
@@ -57,28 +58,30 @@ def soak(folder: Path, tables: int) -> Iterator[dict[str, Any]]:
         out = str(folder / "plan.json")
         drafts: list[Any] = []
         yield stages.run(
-            "plan", lambda told: drafts.append(make_plan(Workspace(settings, spark=spark, stages=told), out=out)[1])
+            "plan", lambda told: drafts.append(make_plan(Workspace(settings, spark=spark, progress=told), out=out)[1])
         )
         plan = drafts[0].plan
         assert not drafts[0].left_out, drafts[0].left_out[:3]
         assert {entry.child.name for entry in plan.entries} == set(children), len(plan.entries)
         approval = Approval("soak", typed=len(children))
 
-        def apply(told: Any) -> None:
-            _, done = apply_plan(Workspace(settings, spark=spark, stages=told), plan, approval=approval)
+        def apply(told: Progress) -> None:
+            _, done = apply_plan(Workspace(settings, spark=spark, progress=told), plan, approval=approval)
             assert all(one.is_deleted for one in done), [one for one in done if not one.is_deleted][:3]
 
         yield stages.run("apply", apply)
         assert not any((lake / child).exists() for child in children)
         yield stages.run(
             "drill",
-            lambda told: _all_exact(drill_tables(Workspace(settings, lake=str(lake), spark=spark, stages=told), ())[1]),
+            lambda told: _all_exact(
+                drill_tables(Workspace(settings, lake=str(lake), spark=spark, progress=told), ())[1]
+            ),
         )
         yield stages.run("purge", lambda told: _all_purged(purge_tables(Workspace(settings, lake=str(lake)))[1]))
         yield stages.run(
             "restore",
             lambda told: _all_back(
-                restore_tables(Workspace(settings, lake=str(lake), spark=spark, stages=told), None)[1]
+                restore_tables(Workspace(settings, lake=str(lake), spark=spark, progress=told), None)[1]
             ),
         )
         yield stages.run("doctor", lambda told: _healthy(str(lake)))
@@ -156,13 +159,13 @@ class _Stages:
     def __init__(self, tables: int) -> None:
         self._tables = tables
 
-    def run(self, stage: str, work: Callable[[Any], object]) -> dict[str, Any]:
+    def run(self, stage: str, work: Callable[[Progress], object]) -> dict[str, Any]:
         """One stage."""
         samples: list[_Sample] = []
 
-        def told(what: str, done: int, total: int) -> None:
-            if what in _READINGS and (not samples or done - samples[-1].done >= max(1, self._tables // 20)):
-                samples.append(_Sample(time.perf_counter(), done, memory_mb(os.getpid())))
+        def told(news: News) -> None:
+            if news.step in _READINGS and (not samples or news.done - samples[-1].done >= max(1, self._tables // 20)):
+                samples.append(_Sample(time.perf_counter(), news.done, memory_mb(os.getpid())))
 
         begun, cpu = time.perf_counter(), cpu_seconds(os.getpid())
         work(told)

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from r2d2.app.find import hold_against
-from r2d2.pipeline import silent
 from r2d2.report.edges import standing_edges
 from r2d2.settings import Settings
 from tests.support.in_process import Reader
@@ -39,4 +38,4 @@ def test_find_says_that_a_copy_by_another_writer_is_there(write: Writer, tmp_pat
     other(table, tmp_path / "stranger.parquet")
     reader = Reader()
     scan = reader.scan(str(tmp_path / "lake"), Settings())
-    assert hold_against(scan, str(tmp_path / "stranger.parquet"), Settings(), reader.tools, silent).is_there
+    assert hold_against(scan, str(tmp_path / "stranger.parquet"), Settings(), reader.tools).is_there

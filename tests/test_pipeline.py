@@ -87,7 +87,7 @@ def test_an_update_runs_the_steps_of_update(tmp_path: Path, monkeypatch: pytest.
     def update(settings: Settings) -> list[str]:
         ran.clear()
         reader = Reader()
-        pipeline.update(known, settings=settings, tools=reader.tools, progress=pipeline.silent)
+        pipeline.update(known, settings=settings, tools=reader.tools)
         return list(ran)
 
     write(tmp_path / "a.parquet", range(5))
@@ -107,7 +107,7 @@ def test_a_plan_runs_the_steps_of_plan(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(workspace, "newest", lambda: scan)
     monkeypatch.setattr(planning, "changed_tables", lambda tables: [])
     said: list[str] = []
-    workspace.stages = lambda what, done, total: said.append(what)
+    workspace.progress = lambda news: said.append(news.step)
     found, draft = planning.make_plan(workspace)
     assert ran == names("PLAN") and draft is None and not found.proposal.deletions
     assert said == ["looking for recipes"]

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from r2d2.app.lake_tools import discover_tables, lake_tools
 from r2d2.engine.spark.session import LazySession
+from r2d2.model.progress import silent
 from r2d2.model.table import Discovery, Profiled
-from r2d2.pipeline import silent
 from r2d2.settings import Settings
 from r2d2.steps.settle_tables import settle_tables
 

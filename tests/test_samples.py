@@ -19,9 +19,10 @@ from r2d2.engine.rows.content import Content
 from r2d2.engine.run.inline import Inline
 from r2d2.formats.parquet import read as slicing
 from r2d2.model.evidence import Verdict
+from r2d2.model.progress import Progress, silent
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
-from r2d2.pipeline import silent, update
+from r2d2.pipeline import update
 from r2d2.report.evidence import compared_columns
 from r2d2.report.explain import Explanation, explain
 from r2d2.settings import Settings
@@ -122,8 +123,8 @@ class Watching(Reader):
         self.sampled: dict[str, tuple[str, ...]] = {}
         self.tools = replace(self.tools, content=self._watched)
 
-    def _watched(self, scan: Scan, settings: Settings, report: Any) -> Content:
-        content = self._content(scan, settings, report)
+    def _watched(self, scan: Scan, settings: Settings, progress: Progress) -> Content:
+        content = self._content(scan, settings, progress)
         take = content.take_samples
 
         def take_samples(probes: Sequence[Probe]) -> Any:
@@ -150,7 +151,7 @@ def test_the_columns_named_are_those_compared_also_beside_a_deleted_table(
     write(lake / "new.parquet", range(600, 625), extra=[1] * 25)
     again = Watching()
     away = {"gone.parquet": Absent("all.parquet")}
-    done = update(old, settings=Settings(columns=2), tools=again.tools, progress=silent, rebuildable=away).scan
+    done = update(old, settings=Settings(columns=2), tools=again.tools, rebuildable=away).scan
     assert "gone.parquet" in done.absent
     assert "extra" not in again.sampled["new.parquet"]
     for child in ("some.parquet", "new.parquet"):
@@ -167,7 +168,7 @@ class Drawing(Inline):
 
     drawn: list[tuple[str, int]]
 
-    def run(self, task: Any, items: Sequence[Any], report: Any = None) -> list[Any]:
+    def run(self, task: Any, items: Sequence[Any], progress: Progress = silent) -> list[Any]:
         assert {item["kind"] for item in items} == {"sample"}
         self.drawn = [
             (os.path.basename(item["slice"]["path"]), item["slice"]["first"] + place)

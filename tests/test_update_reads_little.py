@@ -17,7 +17,7 @@ import pytest
 from r2d2.flows.update import Update
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent, DataFile
-from r2d2.pipeline import silent, update
+from r2d2.pipeline import update
 from r2d2.report.edges import EdgeRow, standing_edges
 from r2d2.settings import Settings
 from r2d2.steps import prune_by_content, verify_containment
@@ -62,7 +62,7 @@ class Lake:
     def update(self, **options: Any) -> Update:
         """Update, hold the result against a scan from scratch, and go on from there."""
         self.reader = Reader()
-        done = update(self.scan, settings=Settings(), tools=self.reader.tools, progress=silent, **options)
+        done = update(self.scan, settings=Settings(), tools=self.reader.tools, **options)
         assert_same(Reader().scan(str(self.folder), Settings()), leave_out_absent(done.scan))
         assert_founded(done.scan)
         self.scan = replace(done.scan, run=f"after {self.scan.run}")
@@ -301,5 +301,5 @@ def test_a_deleted_table_that_was_in_doubt_or_known_by_samples_only_is_forgotten
     assert not lake.update(rebuildable=FEW).scan.absent
     unverified = Settings(verify=False)
     lake.scan = replace(Reader().scan(str(lake.folder), unverified), run="first")
-    done = update(lake.scan, settings=unverified, tools=Reader().tools, progress=silent, rebuildable=FEW)
+    done = update(lake.scan, settings=unverified, tools=Reader().tools, rebuildable=FEW)
     assert not done.scan.absent

@@ -18,7 +18,7 @@ from r2d2.flows.update import Update
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
-from r2d2.pipeline import silent, update
+from r2d2.pipeline import update
 from r2d2.settings import Settings
 from r2d2.steps import prune_by_content, verify_containment
 from r2d2.steps.leave_out_absent import leave_out_absent
@@ -133,7 +133,7 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
         for turn in range(CHANGES):
             done = [lake.change() for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
             away = put_away(scan, lake)
-            result = update(scan, settings=settings, tools=Reader().tools, progress=silent, rebuildable=away)
+            result = update(scan, settings=settings, tools=Reader().tools, rebuildable=away)
             fresh = Reader().scan(str(folder), settings)
             try:
                 assert_same(fresh, leave_out_absent(result.scan))

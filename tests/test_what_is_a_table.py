@@ -22,11 +22,12 @@ from r2d2.app.find import hold_against
 from r2d2.app.proposal import plan_lake
 from r2d2.app.update import as_scanned
 from r2d2.errors import UserError
+from r2d2.model.progress import silent
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.scan import Scan
 from r2d2.model.schema import Column, Schema
 from r2d2.model.table import Table
-from r2d2.pipeline import silent, update
+from r2d2.pipeline import update
 from r2d2.settings import Settings
 from r2d2.steps.settle_tables import fit_one_table
 from tests.support.in_process import Reader
@@ -239,7 +240,7 @@ def updated(scan: Scan, reader: Reader | None = None) -> Scan:
     """The scan brought up to date, and held against one from scratch."""
     scan = replace(scan, run="before")
     given = as_scanned(Settings(), scan)
-    result = update(scan, settings=given, tools=(reader or Reader()).tools, progress=silent).scan
+    result = update(scan, settings=given, tools=(reader or Reader()).tools).scan
     assert_same(Reader().scan(scan.roots[0], given), result)
     return result
 
@@ -261,7 +262,7 @@ def test_a_misfit_takes_a_table_apart_and_without_it_the_table_is_back(tmp_path:
 
 def test_an_update_says_where_the_files_of_a_table_are_that_came_apart(tmp_path: Path) -> None:
     def deleted(scan: Scan) -> dict[str, str]:
-        changes = update(scan, settings=Settings(), tools=Reader().tools, progress=silent).changes
+        changes = update(scan, settings=Settings(), tools=Reader().tools).changes
         return {one.table: one.because for one in changes.changed if one.change == "deleted"}
 
     for day in (1, 2, 3):
@@ -316,7 +317,7 @@ def test_split_stays_as_it_was_scanned(tmp_path: Path) -> None:
 
 
 def find(scan: Scan, path: Path) -> Any:
-    return hold_against(scan, str(path), as_scanned(Settings(), scan), Reader().tools, silent)
+    return hold_against(scan, str(path), as_scanned(Settings(), scan), Reader().tools)
 
 
 def test_find_knows_files_that_schemas_took_apart(tmp_path: Path) -> None:

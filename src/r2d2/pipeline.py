@@ -16,8 +16,9 @@ from r2d2.flows import scan as scanning
 from r2d2.flows import update as updating
 from r2d2.flows.plan import Planning, PlanStep, PlanTools
 from r2d2.flows.step import Step, step_named, steps_before, steps_from
-from r2d2.flows.tools import Content, Meter, Progress, Tools, silent
+from r2d2.flows.tools import Content, Tools
 from r2d2.flows.update import Update, UpdateStep, Updating
+from r2d2.model.progress import News, Progress, silent
 from r2d2.model.scan import Scan
 from r2d2.model.table import Absent
 from r2d2.settings import Settings
@@ -27,13 +28,10 @@ __all__ = [
     "SCAN",
     "UPDATE",
     "Content",
-    "Meter",
-    "Progress",
     "Step",
     "Tools",
     "plan",
     "run",
-    "silent",
     "steps_for",
     "update",
     "words_of",
@@ -106,7 +104,7 @@ def words_of(name: str) -> Step[Scan, Tools] | PlanStep | UpdateStep | None:
     return next((step for flow in (SCAN, PLAN, UPDATE) for step in flow if step.name == name), None)
 
 
-def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Progress) -> Scan:
+def run(roots: Sequence[str], *, settings: Settings, tools: Tools, progress: Progress = silent) -> Scan:
     """Take the lake under *roots* through every step of a scan."""
     scan = Scan(roots=tuple(roots), settings=settings.scan, in_force=asdict(settings))
     for step in steps_for(settings):
@@ -119,14 +117,14 @@ def plan(
     *,
     settings: Settings,
     tools: PlanTools,
-    announce: Callable[[str], None] = lambda doing: None,
     first: str = "mark_deleted",
+    progress: Progress = silent,
 ) -> Planning:
     """Take a scan through the steps of a plan, from the step named *first* on."""
     for step in steps_from(PLAN, first):
         if step.doing:
-            announce(step.doing)
-        known = step.run(known, tools, settings, silent)
+            progress(News(step.doing))
+        known = step.run(known, tools, settings, progress)
     return known
 
 
@@ -135,8 +133,8 @@ def update(
     *,
     settings: Settings,
     tools: Tools,
-    progress: Progress,
     rebuildable: Mapping[str, Absent] = MappingProxyType({}),
+    progress: Progress = silent,
 ) -> Update:
     """Bring the last scan up to date. `tools.profile` is given only the tables that changed.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from r2d2.app.by_values import ByValues
 from r2d2.errors import TableError
+from r2d2.model.progress import News
 from r2d2.model.rebuild import Comparison, Content
 
 MEASURED = Content(5, 4, "digest")
@@ -36,9 +37,9 @@ def test_each_answer_is_handed_on() -> None:
 
 
 def test_rebuilds_are_counted_out_of_those_expected() -> None:
-    said: list[tuple[str, int, int]] = []
-    reader = ByValues(Reader(), lambda *stage: said.append(stage))  # type: ignore[arg-type]
+    said: list[News] = []
+    reader = ByValues(Reader(), said.append)  # type: ignore[arg-type]
     reader.expect(3)
     reader.rebuild_many([None, None])  # type: ignore[list-item]
     reader.rebuild_many([None])  # type: ignore[list-item]
-    assert said == [("rebuilding", 0, 3), ("rebuilding", 2, 3)]
+    assert said == [News("rebuilding", 0, 3), News("rebuilding", 2, 3)]

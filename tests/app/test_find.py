@@ -19,7 +19,6 @@ from r2d2.app.find import hold_against
 from r2d2.errors import UserError
 from r2d2.model.evidence import Verdict
 from r2d2.model.scan import Scan
-from r2d2.pipeline import silent
 from r2d2.report.find import Finding, Likeness
 from r2d2.settings import Settings
 from r2d2.steps import prune_by_content, verify_containment
@@ -31,7 +30,7 @@ from tests.support.random_changes import ChangingLake
 
 
 def find(scan: Scan, path: Path, **given: Any) -> Finding:
-    return hold_against(scan, str(path), Settings(**given), Reader().tools, silent)
+    return hold_against(scan, str(path), Settings(**given), Reader().tools)
 
 
 def truth(folder: Path, stranger: Path, names: tuple[str, ...]) -> dict[tuple[str, str], TrueEdge]:

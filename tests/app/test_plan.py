@@ -19,7 +19,7 @@ CHEAP = {"min_age": 0.0, "accesses_per_week": 0.0}
 def test_the_contained_table_is_proposed_with_its_parent(small: SmallLake) -> None:
     keep(small, **EDGE)
     said: list[str] = []
-    workspace = Workspace(replace(small.settings, **CHEAP), stages=lambda what, done, total: said.append(what))
+    workspace = Workspace(replace(small.settings, **CHEAP), progress=lambda news: said.append(news.step))
     found, draft = make_plan(workspace)
     assert [(line.table, line.parent) for line in found.proposal.deletions] == [("part.parquet", "all.parquet")]
     assert draft is None and not found.notes and said == ["looking for recipes"]

@@ -430,9 +430,7 @@ def test_wrong_edges_of_a_weak_hash_reach_apply_and_not_one_is_committed(spark: 
     planned = plan_lake(scan, recipes, settings)
     before = {path.name: rows_of(path) for path in lake.iterdir()}
     with posix_files(str(lake)) as files:
-        draft = draft_plan(
-            scan, recipes, planned, files=files, rebuilder=SparkRebuilder(lambda: spark), stages=lambda *_: None
-        )
+        draft = draft_plan(scan, recipes, planned, files=files, rebuilder=SparkRebuilder(lambda: spark))
     assert draft.plan is not None
     chosen = {entry.child.name: entry.parents[0].name for entry in draft.plan.entries}
     wrong = {child for child, parent in chosen.items() if before[child] != before[parent]}

@@ -28,10 +28,9 @@ from r2d2.engine.run.inline import Inline
 from r2d2.engine.run.little_first import LittleFirst
 from r2d2.engine.run.spark import SparkExecutor
 from r2d2.lake.fresh_python import environment
-from r2d2.model.progress import Done
+from r2d2.model.progress import News, Progress, silent, tick
 from r2d2.model.schema import Column
 from r2d2.model.table import DataFile, Table
-from r2d2.model.ticks import tick
 from r2d2.model.versions import FileVersion
 from r2d2.model.work import HashWork, LookUpWork, SampleWork
 from tests.lake.killer import write_killer
@@ -252,13 +251,18 @@ def test_content_outlives_a_killed_reader(elsewhere: Executor, tmp_path: Path) -
 
 def test_progress_grows_to_the_whole_and_no_further(executor: Executor, tables: list[TableContent]) -> None:
     items = [item for number, content in enumerate(tables) for item in sample_items(number, content)]
-    told: list[Done] = []
-    executor.run(sampling(hashing()), items, told.append)
+    told: list[tuple[int, int]] = []
+
+    def tell(news: News) -> None:
+        assert news.unit == "bytes"
+        told.append((news.pieces, news.done))
+
+    executor.run(sampling(hashing()), items, tell)
     assert told and told == sorted(told)
-    assert told[-1].pieces <= len(items) and told[-1].bytes <= 10 * len(items)
+    assert told[-1][0] <= len(items) and told[-1][1] <= 10 * len(items)
     told.clear()
-    executor.exchange(comparing(hashing(), asked((0, 1))), hash_items(dict(enumerate(tables))), told.append)
-    assert told and told == sorted(told) and told[-1].pieces <= len(items)
+    executor.exchange(comparing(hashing(), asked((0, 1))), hash_items(dict(enumerate(tables))), tell)
+    assert told and told == sorted(told) and told[-1][0] <= len(items)
 
 
 def echo(bundle: Sequence[Any]) -> Iterator[Any]:
@@ -327,11 +331,11 @@ class Noting(Inline):
         self.given: list[int] = []
         self._refuses = refuses
 
-    def run(self, task: Any, items: Sequence[Any], report: Any = None) -> list[Any]:
+    def run(self, task: Any, items: Sequence[Any], progress: Progress = silent) -> list[Any]:
         self.given.append(len(items))
         if self._refuses:
             raise NoAnswer
-        return super().run(task, items, report)
+        return super().run(task, items, progress)
 
 
 @pytest.mark.parametrize("refuses", [True, False])

@@ -39,7 +39,7 @@ from r2d2.errors import UserError
 from r2d2.formats.registry import format_named, read_slice
 from r2d2.model.recipe import Recipe, projection
 from r2d2.model.scan import Scan
-from r2d2.pipeline import run, silent
+from r2d2.pipeline import run
 from r2d2.report.edges import standing_edges
 from r2d2.settings import Settings
 from r2d2.state.store import StateStore
@@ -108,7 +108,7 @@ def scan(lake: Path, how: str, spark: Any = None) -> Scan:
     if how == "inline":
         return Reader().scan(str(lake), settings)
     tools = lake_tools(LazySession(settings), KEY, at_hand=1000)
-    return run([str(lake)], settings=settings, tools=tools, progress=silent)
+    return run([str(lake)], settings=settings, tools=tools)
 
 
 def saved(found: Scan, lake: Path) -> Settings:

@@ -326,5 +326,5 @@ def test_an_empty_lake_is_said_to_hold_nothing(tmp_path: Path) -> None:
 def test_the_count_of_tables_is_reported_on_the_way(tmp_path: Path) -> None:
     write(tmp_path, *(f"t{number:03}/part-0.parquet" for number in range(300)))
     counts: list[int] = []
-    discover([str(tmp_path)], progress=counts.append)
+    discover([str(tmp_path)], progress=lambda news: counts.append(news.done))
     assert counts == sorted(counts) and counts[-1] == 300 and len(counts) > 1

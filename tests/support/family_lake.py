@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from r2d2.errors import UserError
 from r2d2.synthetic.conditions import Between
-from r2d2.synthetic.lake import Progress, new_lake_folder
+from r2d2.synthetic.lake import new_lake_folder
 from r2d2.synthetic.layout import Layout, write_table
 from r2d2.synthetic.lineage import GeneratedLake, GeneratedTable, write_lineage
 from r2d2.synthetic.stream import stream_of
@@ -30,7 +30,6 @@ def generate_family_lake(
     schemas: int = 5,
     group: int = 10,
     layout: Literal["file", "folder"] = "file",
-    progress: Progress | None = None,
 ) -> GeneratedLake:
     """Make a lake of *tables* tables of at most *rows* rows, and its lineage, as `generate_lake` does.
 
@@ -49,8 +48,6 @@ def generate_family_lake(
         origin = "" if sources else "builtin"
         size = written.size_bytes
         made.append(GeneratedTable(name, sources, origin, steps, shape, written.table.rows, size, 1))
-        if progress is not None:
-            progress(len(made), tables, name)
     lake = GeneratedLake(lake_folder, out / "lineage.json", seed, tuple(made))
     write_lineage(lake)
     return lake

@@ -14,9 +14,10 @@ from r2d2.errors import TableError
 from r2d2.formats.merge import FilesProfile, Misfit, merge_files, require_one_table
 from r2d2.formats.registry import format_of, read_slice, slice_range
 from r2d2.lake.table_profile import table_profile
+from r2d2.model.progress import Progress
 from r2d2.model.scan import Scan
 from r2d2.model.table import Problem, Profiled, Table
-from r2d2.pipeline import Progress, Tools, run, silent
+from r2d2.pipeline import Tools, run
 from r2d2.settings import Settings
 from r2d2.stores.local import LocalStore
 
@@ -36,7 +37,7 @@ class Reader:
 
     def scan(self, lake: str, settings: Settings) -> Scan:
         """A scan from scratch."""
-        return run([lake], settings=settings, tools=self.tools, progress=silent)
+        return run([lake], settings=settings, tools=self.tools)
 
     def _profile(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         found, problems, apart = [], [], set()
@@ -73,7 +74,7 @@ class Reader:
             raise failure
         return merged
 
-    def _content(self, scan: Scan, settings: Settings, report: Any) -> Content:
+    def _content(self, scan: Scan, settings: Settings, progress: Progress) -> Content:
         whose = {file.path: table.name for table in scan.tables for file in table.files}
 
         def noting(part: Any, tokens: Any) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from r2d2.app.workspace import Workspace
 from r2d2.errors import UserError
 from r2d2.lake.discover import discover
+from r2d2.model.progress import News
 from r2d2.safety.apply import Applied, Approval, apply
 from r2d2.safety.errors import JournalDamaged, Refused
 from r2d2.safety.guards import LakeSize, check_plan, number_to_type, smaller_size
@@ -87,7 +88,7 @@ def apply_plan(
         if isinstance(operation, UsePlan):
             here.session()  # where Spark does not start, the plan is not used up
         if type(operation) in _SAID:
-            workspace.stages(_SAID[type(operation)], counted[type(operation)], len(plan.entries))
+            workspace.progress(News(_SAID[type(operation)], counted[type(operation)], len(plan.entries)))
             counted[type(operation)] += len(operation.tables) if isinstance(operation, VerifyAside) else 1
 
     with posix_files(plan.lake_root) as files, workspace.locked(files) as here:

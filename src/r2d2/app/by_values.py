@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.errors import R2D2Error
+from r2d2.model.progress import News, Progress, silent
 from r2d2.model.rebuild import Compare, Comparison, Content, Placed, Rebuild, Verify
-
-Stages = Callable[[str, int, int], None]  # what is being done, how many are done, of how many (0: not known)
-
-
-def no_stages(what: str, done: int, total: int) -> None:
-    """Progress callback that does nothing."""
 
 
 class ByValues:
     """Compare and rebuild tables by their values, with Spark's own reader."""
 
-    def __init__(self, rebuilder: SparkRebuilder, stages: Stages = no_stages) -> None:
+    def __init__(self, rebuilder: SparkRebuilder, progress: Progress = silent) -> None:
         self._rebuilder = rebuilder
-        self._stages = stages
+        self._progress = progress
         self._rebuilt = 0
         self._expected = 0
 
@@ -34,7 +29,7 @@ class ByValues:
 
     def rebuild_many(self, asked: Sequence[Rebuild]) -> list[tuple[str, ...] | R2D2Error]:
         """Write the table that each recipe makes of its parent."""
-        self._stages("rebuilding", self._rebuilt, self._expected)
+        self._progress(News("rebuilding", self._rebuilt, self._expected or None))
         self._rebuilt += len(asked)
         return list(self._rebuilder.rebuild_many(asked))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from r2d2.app.known_recipes import recipes_for
 from r2d2.app.proposal import Planned, plan_lake
 from r2d2.app.workspace import Workspace
 from r2d2.errors import UserError
+from r2d2.model.progress import News, Progress, silent
 from r2d2.model.scan import Scan
 from r2d2.synthetic import generate_lake
 
@@ -29,9 +29,13 @@ def clear_demo(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def make_lake(folder: Path, progress: Callable[[int, int, str], None]) -> Path:
+def make_lake(folder: Path, progress: Progress = silent) -> Path:
     """Make the demo's lake in *folder*; its path."""
-    return generate_lake(folder, tables=TABLES, rows=ROWS, seed=SEED, progress=progress).path
+
+    def made(done: int, total: int) -> None:
+        progress(News(f"making a small lake of {total} tables", done, total))
+
+    return generate_lake(folder, tables=TABLES, rows=ROWS, seed=SEED, progress=made).path
 
 
 def plan_demo(workspace: Workspace, found: Scan) -> Planned:

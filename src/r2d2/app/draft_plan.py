@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from r2d2.app.by_values import Stages
 from r2d2.app.deletions import is_as_seen
 from r2d2.app.proposal import Planned
 from r2d2.engine.second_reader.rebuilder import SparkRebuilder
@@ -15,6 +14,7 @@ from r2d2.engine.spark.failures import worker_died
 from r2d2.errors import R2D2Error, UserError
 from r2d2.flows.plan import Recipes
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import News, Progress, named, silent
 from r2d2.model.proposal import Deletion
 from r2d2.model.rebuild import Content, Placed
 from r2d2.model.recipe import GIVEN, INFERRED, Recipe
@@ -53,7 +53,13 @@ class Draft:
 
 
 def draft_plan(
-    scan: Scan, recipes: Recipes, planned: Planned, *, files: Files, rebuilder: SparkRebuilder, stages: Stages
+    scan: Scan,
+    recipes: Recipes,
+    planned: Planned,
+    *,
+    files: Files,
+    rebuilder: SparkRebuilder,
+    progress: Progress = silent,
 ) -> Draft:
     """Draft the plan for a proposal; leave out tables that cannot be restored exactly or that have changed."""
     drafts = _Drafts(scan, recipes, files, rebuilder)
@@ -61,7 +67,7 @@ def draft_plan(
     ready: list[tuple[TableSeen, TableSeen, dict[str, object]]] = []
     lines = planned.proposal.deletions
     for done, line in enumerate(lines):
-        stages("reading every byte of what may go", done, len(lines))
+        progress(News("reading every byte of what may go", done, len(lines)))
         try:
             with own_errors():
                 ready.append(drafts.looked_at(line))
@@ -70,7 +76,7 @@ def draft_plan(
                 raise  # Spark does not start, or has ended: no table is to blame
             left_out.append(NotPlanned(line.table, str(error.args[0])))
     entries = []
-    measured = drafts.measured([child for child, _, _ in ready], stages)
+    measured = drafts.measured([child for child, _, _ in ready], progress)
     for (child, parent, instructions), content in zip(ready, measured, strict=True):
         if isinstance(content, R2D2Error):
             left_out.append(NotPlanned(child.name, str(content.args[0])))
@@ -131,13 +137,12 @@ class _Drafts:
         )
         return child, parent, instructions | {"origin": GIVEN if line.given else INFERRED}
 
-    def measured(self, children: list[TableSeen], stages: Stages) -> Sequence[Content | R2D2Error]:
+    def measured(self, children: list[TableSeen], progress: Progress) -> Sequence[Content | R2D2Error]:
         """Counts and digest of each table, or why they cannot be had."""
         places = [self._placed(child) for child in children]
-        stages("counting rows with a second reader", 0, len(places))
-        return self._rebuilder.measure_many(
-            places, lambda done: stages("counting rows with a second reader", done, len(places))
-        )
+        counting = named(progress, "counting rows with a second reader")
+        counting(News(total=len(places) or None))
+        return self._rebuilder.measure_many(places, counting)
 
     def _table(self, number: int) -> TableSeen:
         if number not in self._seen:

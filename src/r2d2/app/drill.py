@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from r2d2.app.workspace import Workspace
+from r2d2.model.progress import News
 from r2d2.safety.deleted import deleted
 from r2d2.safety.drill import Drill, drill
 from r2d2.safety.recovery import Recovered
@@ -19,6 +20,6 @@ def drill_tables(workspace: Workspace, tables: Sequence[str] = ()) -> tuple[tupl
         away = deleted(here.lake.registry)
         here.rebuilder.expect(len(tables) or len(away))
         if away:
-            workspace.stages("starting Spark", 0, 0)
+            workspace.progress(News("starting Spark"))
             here.session()  # how long a rebuild takes is recorded, and this is no part of it
         return here.recovered, drill(here.lake, rebuilder=here.rebuilder, tables=tables or None)

@@ -13,13 +13,14 @@ from r2d2.app.update import as_scanned
 from r2d2.app.workspace import Workspace
 from r2d2.errors import UserError
 from r2d2.flows.scan import sampled_rows
-from r2d2.flows.tools import Meter, Progress, Tools, silent
+from r2d2.flows.tools import Tools
 from r2d2.flows.update import list_again
 from r2d2.lake.discover import discover
 from r2d2.model.containment import Missing
 from r2d2.model.counted import counted
 from r2d2.model.graph import SchemaGraph
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import News, Progress, named, silent
 from r2d2.model.scan import Scan
 from r2d2.model.table import Discovery, Problem, Profiled, Table
 from r2d2.report.find import Finding, Likeness
@@ -39,10 +40,10 @@ def find_in_lake(workspace: Workspace, path: str | Path) -> Finding:
         return replace(finding, session_seconds=session.seconds)
 
 
-def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progress: Progress) -> Finding:
+def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progress: Progress = silent) -> Finding:
     """Find the table at *path* among those of a scan."""
     table = _table_at(path, scan, settings)
-    progress("profile", 0, None)
+    progress(News("profile"))
     profiled = tools.profile([table], settings, silent)
     if profiled.apart:
         hint = f"give one of them: {', '.join(os.path.basename(file.path) for file in table.files[:3])}"
@@ -60,8 +61,8 @@ def hold_against(scan: Scan, path: str, settings: Settings, tools: Tools, progre
     now = [other for other in found.tables if not _overlap(table, other)]
     partners -= {other.name for other in overlapping}
     _must_be_as_scanned(scan, now, partners, profile, profiled.profiles)
-    progress("verify_containment", 0, None)
-    content = tools.content(both, settings, Meter("verify_containment", progress).read)
+    progress(News("verify_containment"))
+    content = tools.content(both, settings, named(progress, "verify_containment"))
     similar = find_similar(
         pairs,
         len(scan.tables),

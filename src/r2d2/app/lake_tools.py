@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import cast, overload
 
@@ -11,7 +11,7 @@ from r2d2.engine.rows.content import Content
 from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.rows.table_content import TableContent
 from r2d2.engine.run.child_process import ChildProcess
-from r2d2.engine.run.contract import Executor, Report, last_try
+from r2d2.engine.run.contract import Executor, last_try
 from r2d2.engine.run.little_first import LittleFirst
 from r2d2.engine.run.spark import SparkExecutor
 from r2d2.engine.spark.session import LazySession
@@ -23,12 +23,12 @@ from r2d2.lake.discover import discover
 from r2d2.lake.read_metadata import Metadata, gather_metadata, metadata_work
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.profile import TableProfile
-from r2d2.model.progress import Done, Reading
+from r2d2.model.progress import News, Progress, silent, through
 from r2d2.model.scan import Scan
 from r2d2.model.table import DataFile, Discovery, Problem, Profiled, Table
 from r2d2.model.versions import FileVersion
 from r2d2.model.work import MetadataWork, ShippedSlice
-from r2d2.pipeline import Progress, Tools, silent
+from r2d2.pipeline import Tools
 from r2d2.settings import Settings
 
 READ_SECONDS = 300.0  # a slice that takes longer to read, when one of them has killed a reader, is called deadly
@@ -41,19 +41,17 @@ def lake_tools(
     key: bytes,
     *,
     hash_bits: int = 128,
-    shown: bool = False,
     at_hand: int = 0,
     meanwhile: int = 0,
 ) -> Tools:
     """Tools of the pipeline for a lake on disk.
 
-    With *shown*, running jobs tell how far they are. The metadata of up to *at_hand* files is read without Spark, that
-    of up to *meanwhile* files while it starts.
+    The metadata of up to *at_hand* files is read without Spark, that of up to *meanwhile* files while it starts.
     """
     return Tools(
         discover=discover_tables,
         profile=_Profiler(session, at_hand, meanwhile),
-        content=partial(_content, session, hashing_with(key, hash_bits), shown),
+        content=partial(_content, session, hashing_with(key, hash_bits)),
     )
 
 
@@ -68,7 +66,7 @@ def discover_tables(
         folder_tables=settings.folder_table,
         split=settings.split,
         apart=apart,
-        progress=lambda tables: progress("discover", tables, None),
+        progress=progress,
     )
 
 
@@ -85,7 +83,7 @@ class _Profiler:
     def __call__(self, tables: Sequence[Table], settings: Settings, progress: Progress) -> Profiled:
         if not tables:
             return Profiled((), (), ())
-        progress("profile", 0, len(tables))
+        progress(News("profile", 0, len(tables)))
         metadata = self._metadata(tables, settings, progress)
         problems, done = metadata.problems, []
         for table in tables:
@@ -121,8 +119,8 @@ class _Profiler:
         files = sum(len(table.files) for table in tables)
         if files <= self._meanwhile:
             self._session.begin()
-        report = None if progress is silent else partial(_tell_files, progress, files)
-        return read_metadata(tables, self._executor, timeout_seconds=settings.footer_timeout, report=report)
+        reading = through(progress, lambda news: News("profile", news.pieces, files, "files"))
+        return read_metadata(tables, self._executor, timeout_seconds=settings.footer_timeout, progress=reading)
 
     def _are_few(self, items: Sequence[object]) -> bool:
         files = sum(len(item["paths"]) for item in cast(Sequence[MetadataWork], items))
@@ -130,11 +128,11 @@ class _Profiler:
 
 
 def read_metadata(
-    tables: Sequence[Table], executor: Executor, *, timeout_seconds: float, report: Report | None = None
+    tables: Sequence[Table], executor: Executor, *, timeout_seconds: float, progress: Progress = silent
 ) -> Metadata:
     """Read the metadata of all files and merge it by table."""
     with last_try():
-        answers = executor.run(reading_metadata(timeout_seconds), metadata_work(tables), report)
+        answers = executor.run(reading_metadata(timeout_seconds), metadata_work(tables), progress)
     return gather_metadata(tables, answers)
 
 
@@ -142,17 +140,10 @@ def _state(file: DataFile) -> tuple[str, FileVersion]:
     return file.path, file.version
 
 
-def _tell_files(progress: Progress, files: int, done: Done) -> None:
-    progress("profile", done.pieces, files, unit="files")
-
-
-def lake_content(
-    scan: Scan, executor: Executor, hashing: Hashing, report: Callable[[Reading], None] | None = None
-) -> Content:
+def lake_content(scan: Scan, executor: Executor, hashing: Hashing, progress: Progress = silent) -> Content:
     """The content of a lake's tables, read by an executor."""
-    return Content(
-        executor, _Contents(scan), hashing, partial(deadly_slices, timeout_seconds=READ_SECONDS), report=report
-    )
+    find_deadly = partial(deadly_slices, timeout_seconds=READ_SECONDS)
+    return Content(executor, _Contents(scan), hashing, find_deadly, progress=progress)
 
 
 def little_first(session: LazySession) -> Executor:
@@ -186,15 +177,8 @@ class _Contents(Sequence[TableContent]):
         return self._known[number]
 
 
-def _content(
-    session: LazySession,
-    hashing: Hashing,
-    shown: bool,
-    scan: Scan,
-    settings: Settings,
-    report: Callable[[Reading], None],
-) -> Content:
-    return lake_content(scan, little_first(session), hashing, report if shown else None)
+def _content(session: LazySession, hashing: Hashing, scan: Scan, settings: Settings, progress: Progress) -> Content:
+    return lake_content(scan, little_first(session), hashing, progress)
 
 
 def table_content(table: Table, profile: TableProfile, scan: Scan) -> TableContent:

@@ -16,6 +16,7 @@ from r2d2.engine.second_reader.rebuilder import SparkRebuilder
 from r2d2.errors import UserError
 from r2d2.flows.plan import Planning, PlanTools
 from r2d2.flows.step import step_named
+from r2d2.model.progress import News
 from r2d2.model.proposal import CurvePoint
 from r2d2.model.scan import Scan
 from r2d2.pipeline import PLAN, plan
@@ -26,15 +27,13 @@ from r2d2.safety.preflight import refuse_lake_above
 
 def make_plan(workspace: Workspace, *, out: str = "") -> tuple[Planned, Draft | None]:
     """The best deletions; with *out*, also as a plan in a file that can be applied."""
-    settings, stages = workspace.settings, workspace.stages
+    settings = workspace.settings
     if out:
         _refuse_unwritable(out)
     newest = workspace.newest()
     for root in newest.roots:
         refuse_gone(root)
-    known = plan(
-        Planning(newest), settings=settings, tools=_tools(workspace), announce=lambda doing: stages(doing, 0, 0)
-    )
+    known = plan(Planning(newest), settings=settings, tools=_tools(workspace), progress=workspace.progress)
     found = planned(known, settings)
     found = replace(found, notes=(*found.notes, *_stale(known.scan)))
     if not out:
@@ -49,7 +48,7 @@ def curve(workspace: Workspace) -> list[CurvePoint]:
     """The savings of the best plan, month by month."""
     scan, settings = workspace.scan_of_present(), workspace.settings
     read_assumptions(scan, replace(settings, access="", access_names=""))  # errors before Spark starts
-    workspace.stages(step_named(PLAN, "infer_recipes").doing, 0, 0)
+    workspace.progress(News(step_named(PLAN, "infer_recipes").doing))
     book = recipes_for(workspace, scan)
     return savings_curve(scan, book.recipes, settings, given=book.given)
 
@@ -69,7 +68,7 @@ def _draft(workspace: Workspace, known: Planning, found: Planned) -> Draft:
     scan = known.scan
     with posix_files(lake_root(scan)) as files, workspace.session(works=True) as session:
         refuse_lake_above(files)
-        draft = partial(draft_plan, scan, known.known.recipes, found, files=files, stages=workspace.stages)
+        draft = partial(draft_plan, scan, known.known.recipes, found, files=files, progress=workspace.progress)
         return draft(rebuilder=SparkRebuilder(session))
 
 

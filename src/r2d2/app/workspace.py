@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from r2d2.app.by_values import ByValues, Stages, no_stages
+from r2d2.app.by_values import ByValues
 from r2d2.app.child_tasks import hashing_with
 from r2d2.app.deletions import (
     Deletions,
@@ -25,8 +25,9 @@ from r2d2.engine.spark.session import LazySession
 from r2d2.errors import R2D2Error, StateError, UserError
 from r2d2.flows.plan import NO_DELETIONS, PastDeletions
 from r2d2.model.counted import counted
+from r2d2.model.progress import Progress, silent
 from r2d2.model.scan import Scan
-from r2d2.pipeline import Progress, Tools, silent
+from r2d2.pipeline import Tools
 from r2d2.safety.errors import Busy, JournalDamaged, disk_error, in_one_line
 from r2d2.safety.files import refuse_remote
 from r2d2.safety.locked_lake import Clock, Lake, posix_files
@@ -62,9 +63,8 @@ class Workspace:
         *,
         spark: SparkSession | None = None,
         clock: Clock | None = None,
-        progress: Progress = silent,
-        stages: Stages = no_stages,
         lake: str = "",
+        progress: Progress = silent,
     ) -> None:
         """Take *spark* as a session to use, never to stop; *lake* as the lake's folder, if not the newest scan's."""
         self.settings = settings
@@ -72,7 +72,6 @@ class Workspace:
         self.spark = spark
         self.clock = clock or Clock()
         self.progress = progress
-        self.stages = stages
         self._lake = lake
         self._newest: Scan | None = None
         self._scan: Scan | None = None
@@ -149,8 +148,7 @@ class Workspace:
 
     def tools(self, session: LazySession, *, hash_bits: int = 128, **how: int) -> Tools:
         """The world as the steps of a scan need it; *how* is handed on to `lake_tools`."""
-        shown = self.progress is not silent
-        return lake_tools(session, self.store.key(), hash_bits=hash_bits, shown=shown, **how)
+        return lake_tools(session, self.store.key(), hash_bits=hash_bits, **how)
 
     def content(self, scan: Scan, session: LazySession) -> Content:
         """Access to the rows of a scan's tables."""
@@ -191,7 +189,7 @@ class Workspace:
     def locked(self, files: PosixFiles) -> Iterator[Opened]:
         """Lock a lake and recover it. Spark starts only if something is read."""
         with self.session(works=True) as session, open_lake(files, self.clock) as (lake, recovered):
-            yield Opened(lake, ByValues(SparkRebuilder(session), self.stages), recovered, session)
+            yield Opened(lake, ByValues(SparkRebuilder(session), self.progress), recovered, session)
 
     @contextmanager
     def locked_if_touched(self) -> Iterator[Opened | None]:

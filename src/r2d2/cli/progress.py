@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 from r2d2.cli.output import console
 from r2d2.cli.time_left import STALLED_SECONDS, TimeLeft
-from r2d2.pipeline import SCAN, Progress, silent, words_of
+from r2d2.model.progress import News, Progress, silent
+from r2d2.pipeline import SCAN, words_of
 from r2d2.report.words import bytes_for_people
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -18,7 +19,7 @@ SECONDS_BETWEEN_LINES = 30.0
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Progress]:
-    """A progress to hand to the pipeline."""
+    """Draw the news of a command."""
     if quiet:
         yield silent
     elif sys.stderr.isatty():
@@ -27,45 +28,6 @@ def shown(*, quiet: bool) -> Iterator[Progress]:
     else:
         with _pulsing(PlainLines()) as lines:
             yield lines
-
-
-@contextmanager
-def counted(what: str, *, quiet: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """A progress for work that counts: told how many are done, of how many, and the name of the last.
-
-    Nothing is shown before the first is done, so that work which cannot begin ends with its error only.
-    """
-    if quiet:
-        yield lambda done, total, name: None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield lambda done, total, name: show(what, done, total)
-    else:
-        yield lambda done, total, name: print(f"r2d2: {what}", file=sys.stderr, flush=True) if done == 1 else None
-
-
-@contextmanager
-def working(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress for work in stages: told what is being done, how many are done, and of how many (0: not known)."""
-    if quiet:
-        yield lambda what, done, total: None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield lambda what, done, total: show(what, done, total or None)
-    else:
-        yield _Stages()
-
-
-class _Stages:
-    """One line for each stage."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        if what != self._last:
-            print(f"r2d2: {what}", file=sys.stderr, flush=True)
-        self._last = what
 
 
 def amount(done: int, total: int | None, unit: str = "") -> str:
@@ -79,6 +41,10 @@ def amount(done: int, total: int | None, unit: str = "") -> str:
     else:
         shown_done, shown_total = f"{done:,}", f"{total or 0:,}"
     return " ".join(filter(None, (shown_done, "" if total is None else f"of {shown_total}", unit)))
+
+
+def _figures(news: News) -> str:
+    return ", ".join(filter(None, (amount(news.done, news.total, news.unit), news.detail)))
 
 
 def _doing(step: str) -> str:
@@ -99,17 +65,17 @@ class PlainLines:
         self._told = 0.0  # when the figures changed
         self._figures = ""  # how far the running job is; empty if none runs that counts
 
-    def __call__(self, step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
+    def __call__(self, news: News) -> None:
         """Note how far a step is, and print a line if it is time."""
         with self._lock:
             now = self._clock()
-            if step != self._step:
-                self._say(step, _doing(step))
-                self._step, self._said = step, now
-            figures = ", ".join(filter(None, (amount(done, total, unit), detail))) if unit and total else ""
+            if news.step != self._step:
+                self._say(news.step, _doing(news.step))
+                self._step, self._said = news.step, now
+            figures = _figures(news) if news.unit and news.total else ""
             if figures != self._figures:
                 self._figures, self._told = figures, now
-            self._left.tell(done, total)
+            self._left.tell(news.done, news.total)
             self._say_figures(now)
 
     def pulse(self) -> None:
@@ -131,8 +97,8 @@ class PlainLines:
         return f"about {seconds:,.0f} s left" if seconds is not None and seconds >= 1 else ""
 
     def _say(self, step: str, what: str) -> None:
-        number = [s.name for s in SCAN].index(step) + 1
-        print(f"r2d2: step {number}, {what}", file=sys.stderr, flush=True)
+        number = next((f"step {place}, " for place, one in enumerate(SCAN, 1) if one.name == step), "")
+        print(f"r2d2: {number}{what}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -170,15 +136,14 @@ def _bar() -> Iterator[Progress]:
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         tasks: dict[str, tuple[object, int, TimeLeft]] = {}  # by step, its bar and how far it was
 
-        def show(step: str, done: int, total: int | None, *, unit: str = "", detail: str = "") -> None:
-            text = ", ".join(filter(None, (amount(done, total, unit), detail)))
-            task, before, left = tasks.get(step, (None, 0, TimeLeft()))
-            left.tell(done, total)
+        def show(news: News) -> None:
+            task, before, left = tasks.get(news.step, (None, 0, TimeLeft()))
+            left.tell(news.done, news.total)
             if task is None:
-                task = bar.add_task(_doing(step), total=total, amount=text, left=left)
-            elif done < before:  # another job of the same step: its speed is another
-                bar.reset(task, total=total, amount=text, left=left)  # type: ignore[arg-type]
-            tasks[step] = task, done, left
-            bar.update(task, completed=done, total=total, amount=text)  # type: ignore[arg-type]
+                task = bar.add_task(_doing(news.step), total=news.total, amount=_figures(news), left=left)
+            elif news.done < before:  # another job of the same step: its speed is another
+                bar.reset(task, total=news.total, amount=_figures(news), left=left)  # type: ignore[arg-type]
+            tasks[news.step] = task, news.done, left
+            bar.update(task, completed=news.done, total=news.total, amount=_figures(news))  # type: ignore[arg-type]
 
         yield show

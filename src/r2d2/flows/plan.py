@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from r2d2.flows.step import Step
-from r2d2.flows.tools import Progress
 from r2d2.model.priced import Choice
 from r2d2.model.prices import Prices, Speed, Usage
+from r2d2.model.progress import Progress
 from r2d2.model.proposal import LogMatch, Proposal
 from r2d2.model.recipe import Recipe
 from r2d2.model.scan import Scan

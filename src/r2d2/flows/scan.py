@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from r2d2.flows.step import Step
-from r2d2.flows.tools import Content, Meter, Progress, Tools
+from r2d2.flows.tools import Content, Tools
 from r2d2.model.containment import Missing
+from r2d2.model.counted import counted
 from r2d2.model.graph import NO_GRAPH, NO_SCHEMA_GRAPH
+from r2d2.model.progress import News, Progress, named, through
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Discovery
 from r2d2.settings import Settings
@@ -75,7 +77,7 @@ def prune_by_minmax(scan: Scan, tools: Tools, settings: Settings, progress: Prog
 
 def prune_by_content(scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Drop the pairs where a sampled row of the child is missing in the parent."""
-    content = tools.content(scan, settings, Meter("prune_by_content", progress).read)
+    content = tools.content(scan, settings, named(progress, "prune_by_content"))
     pruned = samples.prune_by_content(
         scan.graph,
         profiles=scan.profiles,
@@ -106,19 +108,34 @@ def verify_knowing(
     known: Mapping[Pair, Missing], scan: Scan, tools: Tools, settings: Settings, progress: Progress
 ) -> Scan:
     """Verify where some edges outside the scan's graph are proven already."""
-    meter = Meter("verify_containment", progress)
-    content = tools.content(scan, settings, meter.read)
+    decided = _Decided()
+    content = tools.content(scan, settings, through(progress, decided.with_edges))
     verified = rows.verify_containment(
         scan.graph,
         profiles=scan.profiles,
         content=content,
         containment=scan.containment,
         known=known,
-        settled=meter.settle,
+        progress=decided.note,
     )
     done = noted(replace(scan, graph=verified), content)
     unreadable = {problem.where for problem in done.problems if problem.needs_a_look}
     return replace(done, graph=rows.drop_unreadable(verified, unreadable))
+
+
+class _Decided:
+    """Adds the edges that a verification has decided to the news of the job that reads."""
+
+    def __init__(self) -> None:
+        self._edges = ""
+
+    def note(self, news: News) -> None:
+        """Take the news of the step: so many edges are decided."""
+        self._edges = f", {news.done:,} of {counted(news.total or 0, 'edges')} decided"
+
+    def with_edges(self, news: News) -> News:
+        """The news of the job, as those of the step."""
+        return replace(news, step="verify_containment", detail=news.detail + self._edges)
 
 
 def noted(scan: Scan, content: Content) -> Scan:
@@ -133,7 +150,7 @@ def noted(scan: Scan, content: Content) -> Scan:
 
 def take(step: Step[Scan, Tools], scan: Scan, tools: Tools, settings: Settings, progress: Progress) -> Scan:
     """Run one step and add its line to the funnel."""
-    progress(step.name, 0, None)
+    progress(News(step.name))
     started = time.perf_counter()
     return with_line(step.name, step.run(scan, tools, settings, progress), started, progress)
 
@@ -141,7 +158,7 @@ def take(step: Step[Scan, Tools], scan: Scan, tools: Tools, settings: Settings, 
 def with_line(step: str, scan: Scan, started: float, progress: Progress) -> Scan:
     """The scan with a line in its funnel for a step that ended just now."""
     line = _funnel_line(step, scan, time.perf_counter() - started)
-    progress(step, line.left, line.left)
+    progress(News(step, line.left, line.left))
     return replace(scan, funnel=(*scan.funnel, line))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from r2d2.flows.tools import Progress
+from r2d2.model.progress import Progress
 from r2d2.settings import Settings
 
 Known = TypeVar("Known")  # what is known before and after the step

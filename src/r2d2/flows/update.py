@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from r2d2.flows import scan as scanning
 from r2d2.flows.step import Step
-from r2d2.flows.tools import Meter, Progress, Tools, silent
+from r2d2.flows.tools import Tools
 from r2d2.model.graph import Edges
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import News, Progress, silent
 from r2d2.model.scan import FunnelLine, Scan
 from r2d2.model.table import Absent, Discovery, Table
 from r2d2.settings import Settings
@@ -108,7 +109,7 @@ def take(step: UpdateStep, known: Updating, tools: Tools, settings: Settings, pr
         return known
     if not step.doing:
         return step.run(known, tools, settings, progress)
-    progress(step.name, 0, None)
+    progress(News(step.name))
     started = time.perf_counter()
     known = step.run(known, tools, settings, progress)
     return replace(known, scan=scanning.with_line(step.name, known.scan, started, progress))
@@ -229,7 +230,7 @@ def read_new_files(known: Updating, tools: Tools, settings: Settings, progress: 
     files = {n: {file.path for file in scan.tables[n].files} - before[n] for n in grown if tokens[n]}
     if not files:
         return known
-    content = tools.content(scan, settings, Meter("prune_by_minmax", silent).read)
+    content = tools.content(scan, settings, silent)
     content.read_through(files, tokens)
     return replace(known, scan=scanning.noted(scan, content))
 

@@ -28,7 +28,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from r2d2.errors import UserError
 from r2d2.lake.filters import Patterns
@@ -38,6 +38,7 @@ from r2d2.lake.listing import paths_above
 from r2d2.lake.roots import Root, resolve_roots
 from r2d2.lake.walk import Told, walk
 from r2d2.model.counted import counted
+from r2d2.model.progress import News, Progress, silent
 from r2d2.model.table import Discovery, Problem
 from r2d2.stores.contract import Store
 from r2d2.stores.local import LocalStore
@@ -51,18 +52,17 @@ def discover(
     folder_tables: Sequence[str] = (),
     split: Sequence[str] = (),
     apart: Collection[str] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = silent,
 ) -> Discovery:
-    """Every table under *roots*, each once. *progress* gets the number found so far, now and then.
+    """Every table under *roots*, each once. *progress* is told the number found so far.
 
     *apart* are the paths of folders whose files, though they are named like parts, do not fit one another.
     """
     store = LocalStore(listed_ns=time.time_ns())
-    report = progress or (lambda count: None)
     resolved = resolve_roots([roots] if isinstance(roots, str) else roots)
     found, told = Found(), Told(Patterns(folder_tables, known=()), Patterns(split, known=()), frozenset(apart))
     for root in resolved:
-        _walk_one(root, found, store, told, report)
+        _walk_one(root, found, store, told, progress)
     if not found.drafts:
         where = ", ".join(root.path for root in resolved)
         raise UserError(f"no table under {where}", hint=_what_there_is(found))
@@ -72,14 +72,14 @@ def discover(
     _name_unused("--split", told.split, found)
     tables = [draft.finish() for draft in found.drafts]
     merged, overlaps = merge_same(tables, find_overlaps(tables))
-    report(len(merged))
+    progress(News("discover", len(merged)))
     problems = sorted(found.problems, key=lambda problem: (problem.where, problem.kind, problem.because))
     return Discovery(tuple(root.path for root in resolved), tuple(merged), tuple(problems), overlaps)
 
 
-def _walk_one(root: Root, found: Found, store: Store, told: Told, report: Callable[[int], None]) -> None:
+def _walk_one(root: Root, found: Found, store: Store, told: Told, progress: Progress) -> None:
     before = len(found.drafts)
-    walk(root, found, store=store, told=told, progress=report)
+    walk(root, found, store=store, told=told, progress=progress)
     if len(found.drafts) == before:
         found.notice(root.label, "no table was found in this root")
 

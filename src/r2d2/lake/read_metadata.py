@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from r2d2.formats.merge import FilesProfile, Misfit, from_json, merge_files, require_one_table, to_json
 from r2d2.formats.registry import format_named
 from r2d2.lake.guarded import guarded_map
+from r2d2.model.progress import tick
 from r2d2.model.table import Problem, Table
-from r2d2.model.ticks import tick
 from r2d2.model.work import Failed, MetadataWork, Profiled
 from r2d2.stores.local import LocalStore
 

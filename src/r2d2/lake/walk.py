@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from r2d2.errors import TableError, UserError
@@ -24,6 +24,7 @@ from r2d2.lake.recognise import (
 )
 from r2d2.lake.roots import Root
 from r2d2.model.counted import counted
+from r2d2.model.progress import News, Progress
 from r2d2.stores.contract import Store
 
 
@@ -50,12 +51,12 @@ class Told:
         return split
 
 
-def walk(root: Root, found: Found, *, store: Store, told: Told, progress: Callable[[int], None]) -> None:
+def walk(root: Root, found: Found, *, store: Store, told: Told, progress: Progress) -> None:
     """Add what lies at and below *root* to *found*. No recursion, however deep the lake."""
     if not os.path.isdir(root.path):
         _take_lone_file(root, found, store)
         return
-    listings = Listings(store, now_and_then=lambda: progress(len(found.drafts)))
+    listings = Listings(store, now_and_then=lambda: progress(News("discover", len(found.drafts))))
     first = list_folder(root.path, root.label, store, prefix=root.prefix)
     pending = _visit(first, None, found, listings, told)
     while pending:

@@ -9,7 +9,7 @@ its first to its last table. Where a link of a chain turns out wrong, what hung 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 from r2d2.model.containment import EXACT_SET, Containment, Missing
 from r2d2.model.graph import Check, ContainmentGraph, Edges
 from r2d2.model.profile import TableProfile
+from r2d2.model.progress import News, Progress, silent
 from r2d2.steps.edges.arrays import NO_EDGES, Flags, Ints, among, ordered, take
 from r2d2.steps.edges.chains import needed_edges
 from r2d2.steps.edges.ledger import Content, Ledger, Pair, pairs_of, without
@@ -35,32 +36,28 @@ def verify_containment(
     content: Content,
     containment: Containment = EXACT_SET,
     known: Mapping[Pair, Missing] | None = None,
-    settled: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> ContainmentGraph:
     """Every edge with its exact count of missing rows: proven ones stand, the others are ruled out.
 
-    Before each round *settled* is told how many edges are decided, of how many between different tables.
+    Before each round *progress* is told how many edges are decided, of how many between different tables.
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     *known* are other edges, proven as sets before, that may be built on.
     """
     ledger = Ledger(graph.standing, profiles, known or {})
     most_rounds = MOST_ROUNDS if containment.is_transitive else 0
-    _settle(ledger, profiles, content, settled or (lambda done, total: None), most_rounds)
+    _settle(ledger, profiles, content, progress, most_rounds)
     return _graph(graph, ledger, containment)
 
 
 def _settle(
-    ledger: Ledger,
-    profiles: Sequence[TableProfile],
-    content: Content,
-    settled: Callable[[int, int], None],
-    most_rounds: int,
+    ledger: Ledger, profiles: Sequence[TableProfile], content: Content, progress: Progress, most_rounds: int
 ) -> None:
     """Compare until every edge is counted or follows from those that are."""
     turn = total = 0
     while len(asked := ledger.open_pairs()) or ledger.lookalikes:
         total = max(total, len(asked))
-        settled(total - len(asked), total)
+        progress(News("verify_containment", total - len(asked), total, "edges"))
         undecided = _may_wait(asked, ledger) if turn < most_rounds else np.zeros(len(asked), np.bool_)
         chosen = ~undecided | among(asked, _needed(asked[undecided], profiles, ledger))
         ledger.count(asked[chosen], asked[~chosen], content)

@@ -5,7 +5,7 @@ Start reading at `lake.generate_lake`: roots become tables, tables become other 
 """
 
 from r2d2.synthetic.draw import DEFAULT_MIX
-from r2d2.synthetic.lake import Progress, generate_lake
+from r2d2.synthetic.lake import generate_lake
 from r2d2.synthetic.layout import Layout
 from r2d2.synthetic.lineage import GeneratedLake, GeneratedTable
 from r2d2.synthetic.oracle.truth import TrueEdge, brute_force_edges, lake_truth, write_truth
@@ -16,7 +16,6 @@ __all__ = [
     "GeneratedLake",
     "GeneratedTable",
     "Layout",
-    "Progress",
     "TableRows",
     "TrueEdge",
     "brute_force_edges",

@@ -27,9 +27,6 @@ SAMPLE_ROWS = 1000
 CHAINED_SHARE = 0.4  # share of the derived tables that are derived from a derived one
 ROOT_SKEW = 0.5  # the first roots are a little more popular
 
-Progress = Callable[[int, int, str], None]
-"""Called after each table with the number done, the total, and the name of the last."""
-
 
 def generate_lake(
     out: Path,
@@ -43,14 +40,14 @@ def generate_lake(
     skew: float = 1.2,
     mix: Mapping[str, float] = DEFAULT_MIX,
     batch_rows: int = BATCH_ROWS,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> GeneratedLake:
     """Make a lake in `out/lake` and its lineage in `out/lineage.json` (section 6.1.1).
 
     *tables* counts the roots too. *rows* are those of the biggest root, unless the roots are given as
     Parquet files or folders; with roots="tpch" they set the scale factor, unless that is given. The same
     arguments make the same bytes. Memory is bounded by *batch_rows* and the row group, whatever the size
-    of the tables.
+    of the tables. *progress* is told after each table how many are made, of how many.
     """
     _check_least(0, rows=rows, seed=seed, skew=skew)
     _check_least(1, tables=tables, files_per_table=files_per_table, batch_rows=batch_rows)
@@ -66,10 +63,10 @@ def generate_lake(
     ) as found:
         for root in found[:tables]:
             workshop.add_root(root)
-            _report(progress, workshop, tables)
+            progress(len(workshop.made), tables)
     while len(workshop.made) < tables:
         workshop.add_derived()
-        _report(progress, workshop, tables)
+        progress(len(workshop.made), tables)
     made = tuple(item.table for item in workshop.made)
     lake = GeneratedLake(workshop.lake, out / "lineage.json", seed, made)
     write_lineage(lake)
@@ -172,11 +169,6 @@ class _Plan:
     steps: tuple[Step, ...]
     rows: int  # about how many
     root: str
-
-
-def _report(progress: Progress | None, workshop: _Workshop, tables: int) -> None:
-    if progress is not None:
-        progress(len(workshop.made), tables, workshop.made[-1].table.name)
 
 
 def _check_least(least: int, **values: float) -> None:

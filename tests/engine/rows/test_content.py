@@ -76,7 +76,7 @@ def test_recipes_are_found_though_another_table_kills_its_reader(spark: Any, tmp
 class Dying:
     """An executor whose readers are always killed."""
 
-    def run(self, task: Any, items: Any, report: Any = None) -> Any:
+    def run(self, task: Any, items: Any, progress: Any = None) -> Any:
         raise ReaderDied(UserError("Python on a worker was killed", hint="more memory"))
 
     exchange = run

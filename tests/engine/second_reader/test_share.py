@@ -13,6 +13,7 @@ from r2d2.engine.second_reader.many import Pair
 from r2d2.engine.second_reader.share import bundles, share
 from r2d2.engine.spark.failures import WORKER_DIED, in_words
 from r2d2.errors import R2D2Error, TableError, UserError
+from r2d2.model.progress import News
 
 
 def killed() -> R2D2Error:
@@ -48,12 +49,13 @@ def test_only_those_to_blame_fail_and_the_good_share_jobs(kinds: list[str]) -> N
         fail(kinds[number])
         return f"answer {number}"
 
-    told: list[int] = []
+    told: list[News] = []
     answers = share(range(len(kinds)), pair=pair, together=together, alone=alone, progress=told.append)
     for number, (kind, answer) in enumerate(zip(kinds, answers, strict=True)):
         assert (answer == f"answer {number}") == (kind in ("good", "odd"))
         assert isinstance(answer, R2D2Error) == (kind not in ("good", "odd"))
-    assert told == sorted(told)
+    done = [news.done for news in told]
+    assert done == sorted(done) and {news.total for news in told} <= {len(kinds)}
     if "bad" not in kinds and "killer" not in kinds and kinds.count("good") > 1:
         assert all(kinds[number] == "odd" for number in alone_asked)
 

@@ -42,7 +42,7 @@ def apply(
     from r2d2.app.apply import apply_plan, preview
     from r2d2.app.workspace import Workspace
     from r2d2.cli.confirm import ask_number, interruptible, user_name
-    from r2d2.cli.progress import working
+    from r2d2.cli.progress import shown
     from r2d2.cli.show_delete import show_applied, show_preview
     from r2d2.safety.apply import Approval
 
@@ -63,8 +63,8 @@ def apply(
         number, of_tables = seen.number_to_type, seen.lake_size.tables
         what = f"This deletes {number:,} of {counted(of_tables, 'tables')}, a large share of the lake"
         typed = ask_number(number, what, "--yes-delete")
-    with interruptible(), working(quiet=quiet or as_json) as stages:
+    with interruptible(), shown(quiet=quiet or as_json) as progress:
         approval = Approval(approved_by, typed, empty_too)
-        recovered, done = apply_plan(Workspace(settings, stages=stages), seen.plan, approval=approval)
+        recovered, done = apply_plan(Workspace(settings, progress=progress), seen.plan, approval=approval)
     show_applied(recovered, done, seen.plan, as_json=as_json)
     return int(not all(one.is_deleted for one in done))

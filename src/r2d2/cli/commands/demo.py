@@ -32,15 +32,15 @@ def demo(folder: Path, as_json: bool, quiet: bool, **given: Any) -> int:
     from r2d2.app.demo import clear_demo, make_lake
     from r2d2.app.scan import scan_lake
     from r2d2.app.workspace import Workspace
-    from r2d2.cli.progress import counted, shown
+    from r2d2.cli.progress import shown
     from r2d2.cli.show import show_edges, show_scan
     from r2d2.report.edges import standing_edges
 
     given["state"] = given["state"] or str(folder / "state")
     settings = settings_from(given)
     clear_demo(folder)
-    with counted("making a small lake of 60 tables", quiet=quiet or as_json) as making:
-        lake = make_lake(folder, making)
+    with shown(quiet=quiet or as_json) as progress:
+        lake = make_lake(folder, progress)
     with shown(quiet=quiet or as_json) as progress:
         workspace = Workspace(settings, progress=progress)
         found = scan_lake(workspace, [str(lake)])

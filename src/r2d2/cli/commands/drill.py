@@ -24,11 +24,11 @@ def drill(table: Sequence[str], lake: str, as_json: bool, quiet: bool, **given: 
     from r2d2.app.drill import drill_tables
     from r2d2.app.workspace import Workspace
     from r2d2.cli.confirm import interruptible
-    from r2d2.cli.progress import working
+    from r2d2.cli.progress import shown
     from r2d2.cli.show_delete import show_drills
 
     settings = settings_from(given)
-    with interruptible(), working(quiet=quiet or as_json) as stages:
-        recovered, done = drill_tables(Workspace(settings, lake=lake, stages=stages), table)
+    with interruptible(), shown(quiet=quiet or as_json) as progress:
+        recovered, done = drill_tables(Workspace(settings, lake=lake, progress=progress), table)
     show_drills(recovered, done, as_json=as_json)
     return int(not all(one.is_exact for one in done))

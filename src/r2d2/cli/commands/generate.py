@@ -28,13 +28,18 @@ def generate(
     folder: Path, tables: int, rows: int, seed: int, roots: Sequence[str], truth: bool, as_json: bool, quiet: bool
 ) -> int:
     """Make a synthetic lake in FOLDER/lake, with its lineage beside it (section 6.1.1 of the paper)."""
-    from r2d2.cli.progress import counted
+    from r2d2.cli.progress import shown
     from r2d2.cli.show import show_generated
+    from r2d2.model.progress import News
     from r2d2.synthetic import generate_lake, lake_truth, write_truth
 
     start = roots[0] if len(roots) == 1 and roots[0] in ("builtin", "tpch") else (list(roots) or "builtin")
-    with counted("making tables", quiet=quiet or as_json) as progress:
-        lake = generate_lake(folder, tables=tables, rows=rows, seed=seed, roots=start, progress=progress)
+    with shown(quiet=quiet or as_json) as progress:
+
+        def made(done: int, total: int) -> None:
+            progress(News("making tables", done, total))
+
+        lake = generate_lake(folder, tables=tables, rows=rows, seed=seed, roots=start, progress=made)
     if truth:
         edges = lake_truth(lake.path, tables=[table.name for table in lake.tables])
         write_truth(edges, folder / "truth.json")

@@ -28,15 +28,15 @@ def plan(out: str, curve: bool, as_json: bool, verbose: bool, quiet: bool, **giv
     """
     from r2d2.app import plan as app
     from r2d2.app.workspace import Workspace
-    from r2d2.cli.progress import working
+    from r2d2.cli.progress import shown
     from r2d2.cli.show_plan import show_curve, show_plan
     from r2d2.errors import UserError
 
     settings = settings_from(given)
     if curve and out:
         raise UserError("--curve is no plan that could be written", hint="give --out without --curve")
-    with working(quiet=quiet or as_json) as stages:
-        workspace = Workspace(settings, stages=stages)
+    with shown(quiet=quiet or as_json) as progress:
+        workspace = Workspace(settings, progress=progress)
         if curve:
             points = app.curve(workspace)
         else:

@@ -28,7 +28,7 @@ def restore(
     from r2d2.app.restore import restore_tables
     from r2d2.app.workspace import Workspace
     from r2d2.cli.confirm import interruptible
-    from r2d2.cli.progress import working
+    from r2d2.cli.progress import shown
     from r2d2.cli.show_delete import show_restored
     from r2d2.errors import UserError
 
@@ -37,8 +37,8 @@ def restore(
     if to == "":
         raise UserError("--to names no folder", hint="give one, or leave --to out: the tables then go to their places")
     settings = settings_from(given)
-    with interruptible(), working(quiet=quiet or as_json) as stages:
-        workspace = Workspace(settings, lake=lake, stages=stages)
+    with interruptible(), shown(quiet=quiet or as_json) as progress:
+        workspace = Workspace(settings, lake=lake, progress=progress)
         recovered, done = restore_tables(workspace, table or None, to=to or "")
     show_restored(recovered, done, as_json=as_json)
     return int(not all(one.is_restored for one in done))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -15,8 +15,9 @@ from r2d2.engine.rows.choose_rows import Chosen, choose_rows
 from r2d2.engine.rows.compare_tables import Compared, comparing, summed
 from r2d2.engine.rows.hash_slices import Hashing, locating, looking_up, sampling
 from r2d2.engine.rows.table_content import TableContent, known_rows
-from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Report, Task, last_try
-from r2d2.model.progress import Done, Reading
+from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Task, last_try
+from r2d2.model.counted import counted as in_words
+from r2d2.model.progress import Progress, silent, through
 from r2d2.model.schema import Column, Token
 from r2d2.model.table import Problem
 from r2d2.model.work import (
@@ -88,7 +89,7 @@ class Content:
     hashing: Hashing
     find_deadly: FindDeadly
     failed: dict[int, tuple[str, str]] = field(default_factory=dict)
-    report: Callable[[Reading], None] | None = None  # told how far the running job is
+    progress: Progress = silent  # told how far the running job is
     bytes_read: int = 0  # of the slices that jobs were given, each as often as it was
 
     def take_samples(self, probes: Sequence[Probe]) -> dict[int, list[SampledRow]]:
@@ -184,7 +185,7 @@ class Content:
         ]
         places: defaultdict[int, defaultdict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
         with last_try():
-            answers = self.executor.run(locating(self.hashing), pieces, None)
+            answers = self.executor.run(locating(self.hashing), pieces)
         for answer in answers:
             if answer["kind"] == "failed":
                 self._note(answer)
@@ -285,7 +286,7 @@ class Content:
         alive[list(self.failed)] = False
         return pairs[alive[pairs // len(alive)] & alive[pairs % len(alive)]]
 
-    def _survive(self, pieces: Sequence[Item], job: Callable[[Sequence[Item], Report | None], Answer]) -> Answer:
+    def _survive(self, pieces: Sequence[Item], job: Callable[[Sequence[Item], Progress], Answer]) -> Answer:
         """Run a job; if a damaged file kills its reader, find the file, and run the job without that table."""
         self.bytes_read += _bytes_of(pieces)
         try:
@@ -300,17 +301,10 @@ class Content:
             with last_try():
                 return job(alive, self._telling(alive))
 
-    def _telling(self, pieces: Sequence[Item]) -> Report | None:
-        """How the executor tells how far it is, if someone asked."""
-        report = self.report
-        if report is None:
-            return None
-        size = _bytes_of(pieces)
-
-        def tell(done: Done) -> None:
-            report(Reading(done.pieces, len(pieces), done.bytes, size))
-
-        return tell
+    def _telling(self, pieces: Sequence[Item]) -> Progress:
+        """How the executor tells how far it is."""
+        size, files = _bytes_of(pieces), in_words(len(pieces), "files")
+        return through(self.progress, lambda news: replace(news, total=size, detail=f"{news.pieces:,} of {files}"))
 
     def _note(self, failed: Failed) -> None:
         self.failed.setdefault(failed["table"], (failed["because"], failed["hint"]))

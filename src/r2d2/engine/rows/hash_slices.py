@@ -16,8 +16,8 @@ from r2d2.engine.kernels.mixing import Hashes, Words
 from r2d2.engine.rows.ordered_values import Range, may_hold, ordered_values
 from r2d2.engine.run.contract import Given, Task
 from r2d2.errors import TableError
+from r2d2.model.progress import tick
 from r2d2.model.schema import Token, spell
-from r2d2.model.ticks import tick
 from r2d2.model.work import (
     Failed,
     Found,

@@ -21,12 +21,11 @@ from r2d2.engine.run.contract import (
     Given,
     NoAnswer,
     ReaderDied,
-    Report,
     Task,
     Work,
 )
 from r2d2.engine.run.inline import Inline
-from r2d2.model.progress import Done
+from r2d2.model.progress import News, Progress, silent
 
 WAIT_SECONDS = 60.0
 
@@ -51,7 +50,7 @@ class _Job(TypedDict):
 class _Reply(TypedDict):
     answers: list[object]  # of a task; the notes of an exchange
     counts: list[str]  # in base64
-    done: tuple[int, int]
+    done: tuple[int, int]  # pieces and bytes
 
 
 class ChildProcess:
@@ -61,29 +60,29 @@ class ChildProcess:
         self._program = program
         self._seconds = seconds
 
-    def run(self, task: Task[Work, Answer], items: Sequence[Work], report: Report | None = None) -> list[Answer]:
-        """The answers of the process; *report* is told at the end."""
-        return self._ask(task, items, report)[1] if items else []
+    def run(self, task: Task[Work, Answer], items: Sequence[Work], progress: Progress = silent) -> list[Answer]:
+        """The answers of the process; *progress* is told at the end."""
+        return self._ask(task, items, progress)[1] if items else []
 
     def exchange(
-        self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
+        self, exchange: Exchange[Work, Answer], items: Sequence[Work], progress: Progress = silent
     ) -> Exchanged[Answer]:
         """The counts and notes of the process."""
-        return Exchanged(*self._ask(exchange, items, report, exchange.sent)) if items else Exchanged((), ())
+        return Exchanged(*self._ask(exchange, items, progress, exchange.sent)) if items else Exchanged((), ())
 
     def _ask(
         self,
         task: Task[Work, Answer] | Exchange[Work, Answer],
         items: Sequence[Work],
-        report: Report | None,
+        progress: Progress,
         sent: Sequence[Block] = (),
     ) -> tuple[list[bytes], list[Answer]]:
         if task.given is None:
             raise NoAnswer(f"a child process cannot {task.kind}")
         blocks = [(group, part, table, b64encode(block).decode()) for group, part, table, block in sent]
         reply = self._reply({"kind": task.kind, "given": task.given, "items": items, "sent": blocks})
-        if report is not None:
-            report(Done(*reply["done"]))
+        pieces, size = reply["done"]
+        progress(News(done=size, unit="bytes", pieces=pieces))
         answers: list[Answer] = reply["answers"]  # type: ignore[assignment]
         return [b64decode(counts) for counts in reply["counts"]], answers
 
@@ -117,9 +116,9 @@ def serve(
 ) -> None:
     """Do one job in the process that was started for it; *tasks* makes them again, by kind."""
     job = json.load(asked)
-    task, done = tasks[job["kind"]](job["given"]), Done(0, 0)
+    task, done = tasks[job["kind"]](job["given"]), News()
 
-    def tell(now: Done) -> None:
+    def tell(now: News) -> None:
         nonlocal done
         done = now
 
@@ -131,4 +130,4 @@ def serve(
         exchanged = Inline().exchange(replace(task, sent=sent), job["items"], tell)
         counts, answers = exchanged.counts, exchanged.notes
     texts = [b64encode(count).decode() for count in counts]
-    json.dump({"answers": answers, "counts": texts, "done": done}, answered)
+    json.dump({"answers": answers, "counts": texts, "done": (done.pieces, done.done)}, answered)

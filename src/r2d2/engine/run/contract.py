@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from r2d2.model.progress import Done
+from r2d2.model.progress import Progress, silent
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
@@ -20,7 +20,6 @@ Block = tuple[int, int, int, bytes]  # group, hash range, table (below 0: none),
 NOTE = -1  # the group of blocks that are not hashes but a note in JSON
 Packed = bytes | memoryview
 Given = Mapping[str, object]
-Report = Callable[[Done], None]  # told now and then what is done of all work items
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +76,12 @@ def last_try() -> Iterator[None]:
 
 
 class Executor(Protocol):
-    """Carries out tasks. It can be used again after a failure."""
+    """Carries out tasks, and tells now and then how many bytes and pieces are done. It can be used after a failure."""
 
-    def run(self, task: Task[Work, Answer], items: Sequence[Work], report: Report | None = None) -> list[Answer]:
+    def run(self, task: Task[Work, Answer], items: Sequence[Work], progress: Progress = silent) -> list[Answer]:
         """All answers, in any order; none for no items."""
 
     def exchange(
-        self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
+        self, exchange: Exchange[Work, Answer], items: Sequence[Work], progress: Progress = silent
     ) -> Exchanged[Answer]:
         """The counts of every group in which blocks meet, and all notes."""

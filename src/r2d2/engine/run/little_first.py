@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from r2d2.engine.run.contract import Answer, Exchange, Exchanged, Executor, NoAnswer, Report, Task, Work
+from r2d2.engine.run.contract import Answer, Exchange, Exchanged, Executor, NoAnswer, Task, Work
+from r2d2.model.progress import Progress, silent
 
 
 class LittleFirst:
@@ -16,18 +17,18 @@ class LittleFirst:
         self._otherwise = otherwise
         self._is_little = is_little
 
-    def run(self, task: Task[Work, Answer], items: Sequence[Work], report: Report | None = None) -> list[Answer]:
+    def run(self, task: Task[Work, Answer], items: Sequence[Work], progress: Progress = silent) -> list[Answer]:
         """All answers, of the one or of the other."""
         if self._is_little(items):
             with suppress(NoAnswer):
-                return self._at_hand.run(task, items, report)
-        return self._otherwise.run(task, items, report)
+                return self._at_hand.run(task, items, progress)
+        return self._otherwise.run(task, items, progress)
 
     def exchange(
-        self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
+        self, exchange: Exchange[Work, Answer], items: Sequence[Work], progress: Progress = silent
     ) -> Exchanged[Answer]:
         """All counts and notes, of the one or of the other."""
         if self._is_little(items):
             with suppress(NoAnswer):
-                return self._at_hand.exchange(exchange, items, report)
-        return self._otherwise.exchange(exchange, items, report)
+                return self._at_hand.exchange(exchange, items, progress)
+        return self._otherwise.exchange(exchange, items, progress)

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from r2d2.engine.run.bundles import bundles_of
-from r2d2.engine.run.contract import Answer, Exchange, Exchanged, ReaderDied, Report, Task, Work
+from r2d2.engine.run.contract import Answer, Exchange, Exchanged, ReaderDied, Task, Work
 from r2d2.engine.run.shuffle import shuffle
 from r2d2.engine.run.udp_progress import Address, listen, reporting
 from r2d2.engine.spark.cluster import parallelism
 from r2d2.engine.spark.failures import worker_died
 from r2d2.engine.spark.jobs import run_job
 from r2d2.engine.spark.ship_code import ship
-from r2d2.model.progress import Done
+from r2d2.model.progress import News, Progress, silent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,11 +34,11 @@ class SparkExecutor:
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
 
-    def run(self, task: Task[Work, Answer], items: Sequence[Work], report: Report | None = None) -> list[Answer]:
+    def run(self, task: Task[Work, Answer], items: Sequence[Work], progress: Progress = silent) -> list[Answer]:
         """The answers of one job."""
         if not items:
             return []
-        with self._job(report) as (spark, address):
+        with self._job(progress) as (spark, address):
             answers = run_tasks(
                 spark,
                 items,
@@ -50,22 +50,21 @@ class SparkExecutor:
         return [json.loads(answer) for answer in answers]
 
     def exchange(
-        self, exchange: Exchange[Work, Answer], items: Sequence[Work], report: Report | None = None
+        self, exchange: Exchange[Work, Answer], items: Sequence[Work], progress: Progress = silent
     ) -> Exchanged[Answer]:
         """One job: blocks meet in the shuffle."""
         if not items:
             return Exchanged((), ())
-        with self._job(report) as (spark, address):
+        with self._job(progress) as (spark, address):
             counts, notes = run_job(spark, lambda: shuffle(spark, exchange, items, report_to=address))
         return Exchanged(counts, [json.loads(note) for note in notes])
 
     @contextmanager
-    def _job(self, report: Report | None) -> Iterator[tuple[SparkSession, Address | None]]:
+    def _job(self, progress: Progress) -> Iterator[tuple[SparkSession, Address | None]]:
         """The session and where its tasks tell how far they are; a killed worker becomes `ReaderDied`."""
-        if report is not None:
-            report(Done(0, 0))
+        progress(News(unit="bytes"))
         spark = self._session()
-        with listen(spark, report) as address:
+        with listen(spark, progress) as address:
             try:
                 yield spark, address
             except Exception as error:

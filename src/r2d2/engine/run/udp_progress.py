@@ -12,14 +12,13 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
-from r2d2.model.progress import Done
-from r2d2.model.ticks import listening
+from r2d2.model.progress import News, Progress, silent, summing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,9 +40,9 @@ class Address:
 
 
 @contextmanager
-def listen(spark: SparkSession, report: Callable[[Done], None] | None) -> Iterator[Address | None]:
-    """Tell *report* what the tasks of a job have done so far; the address is for them. None: nobody asked."""
-    if report is None:
+def listen(spark: SparkSession, progress: Progress) -> Iterator[Address | None]:
+    """Tell *progress* what the tasks of a job have done so far; the address is for them. None: nobody asked."""
+    if progress is silent:
         yield None
         return
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ears:
@@ -55,7 +54,7 @@ def listen(spark: SparkSession, report: Callable[[Done], None] | None) -> Iterat
         host, port = ears.getsockname()
         address = Address(host, port, secrets.token_bytes(16))
         ended = threading.Event()
-        thread = threading.Thread(target=_hear, args=(ears, address.secret, report, ended), daemon=True)
+        thread = threading.Thread(target=_hear, args=(ears, address.secret, progress, ended), daemon=True)
         thread.start()
         try:
             yield address
@@ -65,17 +64,18 @@ def listen(spark: SparkSession, report: Callable[[Done], None] | None) -> Iterat
             thread.join()
 
 
-def _hear(ears: socket.socket, secret: bytes, report: Callable[[Done], None], ended: threading.Event) -> None:
+def _hear(ears: socket.socket, secret: bytes, progress: Progress, ended: threading.Event) -> None:
     """Counts are those of a bundle so far: what is lost, comes late or comes twice does no harm."""
-    bundles: dict[int, Done] = {}
+    bundles: dict[int, tuple[int, int]] = {}
     while not ended.is_set():
         message = ears.recv(_MESSAGE.size + 1)
         if len(message) != _MESSAGE.size:
             continue
         sent, number, pieces, size = _MESSAGE.unpack(message)
         if compare_digest(sent, secret):
-            bundles[number] = max(bundles.get(number, Done(0, 0)), Done(pieces, size))
-            report(Done(sum(done.pieces for done in bundles.values()), sum(done.bytes for done in bundles.values())))
+            bundles[number] = max(bundles.get(number, (0, 0)), (pieces, size))
+            pieces, size = map(sum, zip(*bundles.values(), strict=True))
+            progress(News(done=size, unit="bytes", pieces=pieces))
 
 
 def _own_address(spark: SparkSession) -> str:
@@ -98,8 +98,8 @@ def reporting(function: TaskFunction, address: Address | None) -> TaskFunction:
         return function
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        with _Sender(address) as sender, listening(sender.add):
-            yield from function(sender.numbered(batches))
+        with _Sender(address) as sender, closing(sender.numbered(batches)) as numbered:
+            yield from function(numbered)
 
     return run
 
@@ -112,7 +112,7 @@ class _Sender:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         self._bundle = 0
-        self._done = Done(0, 0)
+        self._done = News()
         self._last = time.monotonic()
 
     def __enter__(self) -> _Sender:
@@ -122,24 +122,24 @@ class _Sender:
         self._send()
         self._socket.close()
 
-    def numbered(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+    def numbered(self, batches: Batches) -> Generator[pa.RecordBatch, None, None]:
         """The batches bundle by bundle: a task that Spark repeats may get others together."""
         for batch in batches:
             for place, number in enumerate(batch.column("bundle").to_pylist()):
                 self._send()
-                self._bundle, self._done = number, Done(0, 0)
-                yield batch.slice(place, 1)
+                self._bundle, self._done = number, News()
+                with summing(self._note):
+                    yield batch.slice(place, 1)
 
-    def add(self, size: int) -> None:
-        """One more piece of the bundle is done."""
-        self._done = Done(self._done.pieces + 1, self._done.bytes + size)
+    def _note(self, done: News) -> None:
+        self._done = done
         if time.monotonic() - self._last > SECONDS_BETWEEN:
             self._send()
 
     def _send(self) -> None:
         self._last = time.monotonic()
         if self._done.pieces:
-            message = _MESSAGE.pack(self._address.secret, self._bundle, *self._done)
+            message = _MESSAGE.pack(self._address.secret, self._bundle, self._done.pieces, self._done.done)
             try:
                 self._socket.sendto(message, (self._address.host, self._address.port))
             except OSError:

@@ -45,6 +45,7 @@ from r2d2.engine.spark.jobs import run_job
 from r2d2.engine.spark.ship_code import ship
 from r2d2.errors import R2D2Error, TableError
 from r2d2.model.counted import counted
+from r2d2.model.progress import Progress, silent
 from r2d2.model.rebuild import Compare, Comparison, Content, Placed, Rebuild, Verify
 from r2d2.model.recipe import Order, Recipe
 from r2d2.model.schema import Token
@@ -139,9 +140,7 @@ class SparkRebuilder:
         refuse_other_count(tally.read_there, shape)
         return _content(tally, shape)
 
-    def measure_many(
-        self, tables: Sequence[Placed], progress: Callable[[int], None] = lambda done: None
-    ) -> list[Content | R2D2Error]:
+    def measure_many(self, tables: Sequence[Placed], progress: Progress = silent) -> list[Content | R2D2Error]:
         """Counts and digests of many tables; small ones share jobs; an error for a table that cannot be read."""
         shapes = Shapes()
 

@@ -13,6 +13,7 @@ from r2d2.engine.second_reader.many import Pair, can_share
 from r2d2.engine.second_reader.shape import Shape, shape_of
 from r2d2.engine.spark.failures import worker_died
 from r2d2.errors import R2D2Error, TableError, UserError
+from r2d2.model.progress import News, Progress, silent
 
 if TYPE_CHECKING:
     from r2d2.model.rebuild import Placed
@@ -45,7 +46,7 @@ def share(
     pair: Callable[[Asked], Pair | None],
     together: Callable[[Sequence[Pair]], list[Answer]],
     alone: Callable[[Asked], Answer],
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Progress = silent,
 ) -> list[Answer | R2D2Error]:
     """The answer for each question. *pair* returns the tables to read for it; None if it must not share a job."""
     answers: dict[int, Answer | R2D2Error] = {}
@@ -62,11 +63,11 @@ def share(
     for bundle in bundles(small):
         shared = _halved(bundle, together)
         answers.update(shared)
-        progress(len(answers))
+        progress(News(done=len(answers), total=len(asked)))
     for number, one in enumerate(asked):
         if number not in answers:
             answers[number] = _tried(alone, one)
-            progress(len(answers))
+            progress(News(done=len(answers), total=len(asked)))
     return [answers[number] for number in range(len(asked))]
 
 
