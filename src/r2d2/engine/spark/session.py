@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from r2d2.engine.spark.background import apart, begin
 from r2d2.engine.spark.class_archive import archive_options, discard_archive
+from r2d2.engine.spark.cluster import works_here
 from r2d2.engine.spark.codegen import OURS, UNCOMPILED
 from r2d2.engine.spark.connect import check_master, reach
 from r2d2.engine.spark.failures import in_words, java_is_gone, words_for
@@ -183,7 +184,7 @@ def _start_embedded(
 
     def start() -> SparkSession:
         session = configured.getOrCreate()
-        if not works:
+        if not works and works_here(session):
             _start_python(session)
         return session
 
