@@ -57,6 +57,7 @@ OF_CONSTANTS: list[tuple[str, str, str]] = [
     ("docs/how-it-works.md", "r2d2.formats.parquet.read.SLICE_BYTES", "{mb} MB or a million rows"),
     ("docs/how-it-works.md", "r2d2.engine.rows.asked_edges.GROUP_BYTES", "below about {mb} MB of hashes"),
     ("docs/how-it-works.md", "r2d2.steps.verify_containment.MOST_HASHES", "more than {0} hashes of each row"),
+    ("docs/how-it-works.md", "r2d2.steps.prune_by_content.LEAST_BYTES", "Parents of less than {mb} MB"),
     ("docs/operations.md", "r2d2.engine.run.bundles.LEAST_PER_CORE", "{0} to 32 tasks for each core"),
     ("docs/operations.md", "r2d2.engine.run.bundles.MOST_PER_CORE", "8 to {0} tasks for each core"),
     ("docs/operations.md", "r2d2.formats.parquet.read.SLICE_BYTES", "{mb} MB of compressed columns or a million rows"),
@@ -193,7 +194,7 @@ def test_a_sample_with_a_guarantee_has_the_rows_that_the_docs_say() -> None:
 def test_a_row_takes_the_bytes_in_an_exchange_that_the_docs_say() -> None:
     rows = 10_000
     hashes = np.arange(2 * rows, dtype=np.uint64).reshape(2, rows)
-    packed = sum(len(data) for _, data in pack_rows(hashes, ranges=1))
+    packed = sum(len(piece) for _, pieces in pack_rows(hashes, ranges=1) for piece in pieces)
     assert told("bytes a row") == (f"{packed / rows:.0f}",)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from r2d2.engine.rows import same_bytes
 from r2d2.flows.update import Update
 from r2d2.model.graph import Check, Edges
 from r2d2.model.scan import Scan
@@ -122,6 +123,7 @@ def play(seed: int, kind: str, seen: Counter[str]) -> None:
     settings, small_rows = KINDS[kind]
     rng = random.Random(f"{seed} {kind}")
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(same_bytes, "LEAST_BYTES", 0)
         patch.setattr(prune_by_content, "WITHIN", 0.0 if small_rows else 1.0)
         patch.setattr(verify_containment, "SMALL_ROWS", small_rows)
         folder = Path(name) / "lake"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from r2d2.engine.run.contract import Executor, NoAnswer, ReaderDied, Task
 from r2d2.engine.run.inline import Inline
 from r2d2.engine.run.little_first import LittleFirst
 from r2d2.engine.run.spark import SparkExecutor
+from r2d2.formats.registry import read_bytes
 from r2d2.lake.fresh_python import environment
 from r2d2.model.progress import News, Progress, silent, tick
 from r2d2.model.schema import Column
@@ -77,8 +79,8 @@ class Implementation:
 IMPLEMENTATIONS = [
     pytest.param(Implementation(inline, reads_elsewhere=False), id="inline"),
     pytest.param(Implementation(child_process, takes_any_task=False), id="child process"),
-    pytest.param(Implementation(little_first, reads_elsewhere=False), id="little first"),
-    pytest.param(Implementation(little_last, reads_elsewhere=False), id="no answer at hand"),
+    pytest.param(Implementation(little_first, reads_elsewhere=False), id="little first", marks=pytest.mark.slow),
+    pytest.param(Implementation(little_last, reads_elsewhere=False), id="no answer at hand", marks=pytest.mark.slow),
     pytest.param(Implementation(spark), id="spark", marks=pytest.mark.spark),
 ]
 SAFE = [param for param in IMPLEMENTATIONS if param.values[0].reads_elsewhere]
@@ -136,15 +138,9 @@ def look_up_items(table: int, content: TableContent, rows: Sequence[Any]) -> lis
     ]
 
 
-def hash_items(tables: Mapping[int, TableContent], whole: bool = True) -> list[HashWork]:
+def hash_items(tables: Mapping[int, TableContent]) -> list[HashWork]:
     return [
-        {
-            "kind": "hash",
-            "table": table,
-            "slice": part,
-            "projections": [(0, [X.token], 3)],
-            "whole": [X.token] if whole else [],
-        }
+        {"kind": "hash", "table": table, "slice": part, "projections": [(0, [X.token], 3)]}
         for table, content in tables.items()
         for part in content.slices
     ]
@@ -181,16 +177,27 @@ def test_all_give_the_same_hashes(executor: Executor, tables: list[TableContent]
     assert Counter(map(repr, executor.run(sampling(hashing()), items))) == Counter(map(repr, here))
 
 
-def test_tables_are_compared_and_summed(executor: Executor, tables: list[TableContent]) -> None:
+def test_tables_are_compared(executor: Executor, tables: list[TableContent]) -> None:
     edges = asked((0, 1), (0, 2), (1, 0), (2, 0))
     exchanged = executor.exchange(comparing(hashing(), edges), hash_items(dict(enumerate(tables))))
     counted = by_pair(summed(edges, exchanged.counts, tables=3), 3)
     assert counted == {(0, 1): (0, 0), (1, 0): (7, 7), (0, 2): (1, 2), (2, 0): (8, 8)}
-    rows: Counter[int] = Counter()
-    for note in exchanged.notes:
-        assert note["kind"] == "fingerprint"
-        rows[note["table"]] += note["rows"]
-    assert rows == {0: 10, 1: 3, 2: 4}
+    assert not exchanged.notes
+
+
+def test_tables_of_the_same_bytes_are_recognised(executor: Executor, tmp_path: Path) -> None:
+    rows = list(np.random.default_rng(1).integers(0, 2**60, 200_000))
+    contents = [write(tmp_path / f"{name}.parquet", rows, 200_000) for name in "abcde"]
+    flipped = bytearray((tmp_path / "d.parquet").read_bytes())
+    flipped[1000] ^= 1
+    (tmp_path / "d.parquet").write_bytes(flipped)
+    parts = [{**content.slices[0], "bytes": os.path.getsize(content.location)} for content in contents]
+    parts[4]["partition"] = [["day", "1", "int64"]]
+    tables = [replace(content, slices=(part,)) for content, part in zip(contents, parts, strict=True)]
+    content = Content(executor, tables, Hashing(read_or_die, KEY, 128, None, read_bytes), lambda parts: {})
+    same = content.same_bytes([[0, 1, 2, 3, 4]])
+    assert {table: first for table, first in same.items() if table != first} == {1: 0, 2: 0}
+    assert content.bytes_read == 4 * parts[0]["bytes"]  # e has other folders: its bytes need not be read
 
 
 def test_metadata_come_with_the_tables_that_have_none(executor: Executor, tmp_path: Path) -> None:
@@ -211,8 +218,8 @@ def table_at(path: Path) -> Table:
 def test_a_table_that_cannot_be_read_costs_itself_only(executor: Executor, tables: list[TableContent]) -> None:
     Path(tables[1].slices[0]["path"]).write_bytes(b"PAR1 and no more")
     content = Content(executor, tables, hashing(), lambda parts: {})
-    counted, prints = content.compare(numbers([(0, 1), (0, 2), (2, 0)], 3), fingerprint=[0, 1, 2])
-    assert by_pair(counted, 3) == {(0, 2): (1, 2), (2, 0): (8, 8)} and prints.keys() == {0, 2}
+    counted = content.compare(numbers([(0, 1), (0, 2), (2, 0)], 3))
+    assert by_pair(counted, 3) == {(0, 2): (1, 2), (2, 0): (8, 8)}
     (problem,) = content.problems()
     assert problem.where == "some" and "cannot be read" in problem.because
 
@@ -240,7 +247,7 @@ def test_content_outlives_a_killed_reader(elsewhere: Executor, tmp_path: Path) -
         return {place: "killed" for place, part in enumerate(parts) if "deadly" in part["path"]}
 
     content = Content(elsewhere, contents, hashing(), find_deadly)
-    counted, _ = content.compare(numbers([(0, 1), (0, 2)], 3))
+    counted = content.compare(numbers([(0, 1), (0, 2)], 3))
     assert by_pair(counted, 3) == {(0, 2): (0, 0)}
     assert [(problem.where, problem.because) for problem in content.problems()] == [("deadly", "killed")]
     nobody = Content(elsewhere, contents, hashing(), lambda parts: {})

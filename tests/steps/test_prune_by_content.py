@@ -176,6 +176,7 @@ def test_what_falls_is_counted_and_marked_and_what_stands_is_marked() -> None:
 def test_a_parent_that_is_read_in_few_parts_is_left_to_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of a table cannot be read alone where it is read in fewer than ten parts (here, one for each row)."""
     monkeypatch.setattr(step, "WITHIN", 0.1)
+    monkeypatch.setattr(step, "LEAST_BYTES", 0)
     tables = [wide(range(9)), wide(range(10)), wide(range(60)), wide(range(5, 7))]
     content = InMemory(tables)
     pruned = prune(content, [(0, 3), (1, 3), (2, 3)], guaranteed=True, proof_follows=True)

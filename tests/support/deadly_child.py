@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def with_deadly_reader(hashing_with: Callable[..., Hashing]) -> Callable[..., Ha
     @wraps(hashing_with)
     def hashing(key: bytes, bits: int = 128) -> Hashing:
         usual = hashing_with(key, bits)
-        return Hashing(read_or_die, usual.key, usual.bits, usual.range)
+        return replace(usual, read=read_or_die)
 
     return hashing
 

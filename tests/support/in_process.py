@@ -12,7 +12,7 @@ from r2d2.engine.rows.hash_slices import Hashing
 from r2d2.engine.run.inline import Inline
 from r2d2.errors import TableError
 from r2d2.formats.merge import FilesProfile, Misfit, merge_files, require_one_table
-from r2d2.formats.registry import format_of, read_slice, slice_range
+from r2d2.formats.registry import format_of, read_bytes, read_slice, slice_range
 from r2d2.lake.table_profile import table_profile
 from r2d2.model.progress import Progress
 from r2d2.model.scan import Scan
@@ -22,7 +22,7 @@ from r2d2.settings import Settings
 from r2d2.stores.local import LocalStore
 
 KEY = bytes(range(32))
-HASHING = Hashing(read_slice, KEY, 128, slice_range)
+HASHING = Hashing(read_slice, KEY, 128, slice_range, read_bytes)
 
 
 class Reader:

@@ -42,6 +42,9 @@ def write_lake(folder: Path, seed: int) -> None:
         table = _derived(rng, rng.choice(made)) if made and rng.random() < 0.75 else _root(rng, seed)
         made.append(table)
         _write(rng, table, folder / f"lake{seed}" / f"t{number}")
+    if rng.random() < 0.3:
+        original = rng.choice(sorted((folder / f"lake{seed}").iterdir()))
+        shutil.copytree(original, folder / f"lake{seed}" / "copied")
 
 
 def rewrite_with_spark(spark: Any, lakes: Path, seed: int, tables: int = 2) -> None:

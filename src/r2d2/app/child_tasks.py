@@ -49,9 +49,9 @@ def reading_metadata(seconds: float) -> Task[MetadataWork, Profiled | Failed]:
 def hashing_with(key: bytes, bits: int = 128) -> Hashing:
     """How rows become hashes under a state's key."""
     from r2d2.engine.rows.hash_slices import Hashing
-    from r2d2.formats.registry import read_slice, slice_range
+    from r2d2.formats.registry import read_bytes, read_slice, slice_range
 
-    return Hashing(read_slice, key, bits, slice_range)
+    return Hashing(read_slice, key, bits, slice_range, read_bytes)
 
 
 def _metadata(given: Given) -> Task[Any, Any]:
@@ -76,6 +76,12 @@ def _look_up(given: Given) -> Task[Any, Any]:
     return looking_up(_hashing(given))
 
 
+def _digest(given: Given) -> Task[Any, Any]:
+    from r2d2.engine.rows.same_bytes import digesting
+
+    return digesting(_hashing(given))
+
+
 def _hash(given: Given) -> Exchange[Any, Any]:
     from r2d2.engine.rows.compare_tables import comparing
 
@@ -91,6 +97,7 @@ TASKS: Mapping[str, Callable[[Given], Task[Any, Any] | Exchange[Any, Any]]] = {
     "sample": _sample,
     "locate": _locate,
     "look_up": _look_up,
+    "digest": _digest,
     "hash": _hash,
 }
 

@@ -7,6 +7,7 @@ registration. Only the walk, which looks for tables, has to be told by `register
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -104,6 +105,15 @@ def read_slice(part: FileSlice, tokens: Iterable[Token]) -> dict[Token, pa.Chunk
 def slice_range(part: FileSlice, token: Token) -> Range | None:
     """Bounds of a column of a slice, by the format that it names; None if they are unknown."""
     return format_named(part["format"]).range(part, token)
+
+
+def read_bytes(part: FileSlice, start: int, length: int) -> bytes:
+    """Raw bytes of the file of a slice; fewer where it ends."""
+    try:
+        (found,) = LocalStore().ranges(part["path"], [(start, length)])
+    except OSError as error:
+        raise TableError(f"{os.path.basename(part['path'])} cannot be read ({error})") from error
+    return found
 
 
 def try_to_read(part: FileSlice) -> str:

@@ -63,13 +63,22 @@ class LocateWork(TypedDict):
 
 
 class HashWork(TypedDict):
-    """Ask for the hashes of a slice under some projections, and for its share of the table's fingerprint."""
+    """Ask for the hashes of a slice under some projections."""
 
     kind: Literal["hash"]
     table: int
     slice: ShippedSlice
     projections: Sequence[Projection]
-    whole: Listed  # all columns, if a fingerprint is wanted; else empty
+
+
+class DigestWork(TypedDict):
+    """Ask for the digest of raw bytes of a file."""
+
+    kind: Literal["digest"]
+    table: int
+    slice: ShippedSlice  # any of the file
+    chunk: int
+    is_last: bool  # the last chunk goes to the end of the file
 
 
 class MetadataWork(TypedDict):
@@ -136,7 +145,7 @@ class DifferWork(TypedDict):
     examples: int
 
 
-SliceWork = SampleWork | LocateWork | LookUpWork | HashWork
+SliceWork = SampleWork | LocateWork | LookUpWork | HashWork | DigestWork
 RecipeWork = SearchWork | RebuildWork | DistinctWork | DifferWork
 
 
@@ -179,14 +188,14 @@ class Found(TypedDict):
     found: Sequence[str]
 
 
-class SummedTable(TypedDict):
-    """A share of a table's fingerprint."""
+class Digested(TypedDict):
+    """The digest of a chunk of a file."""
 
-    kind: Literal["fingerprint"]
+    kind: Literal["digested"]
     table: int
-    rows: int
-    first: int
-    second: int
+    path: str
+    chunk: int
+    digest: str
 
 
 class Profiled(TypedDict):

@@ -136,6 +136,6 @@ def _count_nearest(
     found = content.look_for_rows({table: others}, {table: probe}, samples)
     shares = {parent: len(rows.there) for (parent, _), rows in found.items() if rows.there}
     chosen = sorted(shares, key=lambda parent: (-shares[parent], parent))[: CANDIDATES * most]
-    counted, _ = content.compare(np.array(sorted(parent * len(profiles) + table for parent in chosen), np.int64))
+    counted = content.compare(np.array(sorted(parent * len(profiles) + table for parent in chosen), np.int64))
     parents = (counted.pairs // len(profiles)).tolist()
     return dict(zip(parents, map(Missing, counted.rows.tolist(), counted.copies.tolist()), strict=True))

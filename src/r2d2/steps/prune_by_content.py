@@ -24,6 +24,7 @@ from r2d2.model.work import Ordered
 from r2d2.steps.edges.arrays import take
 
 WITHIN = 1 / 8  # the share of a parent that may be read to look for a sample where every row is compared anyway
+LEAST_BYTES = 256 << 20  # smaller parents are compared before a sample is drawn and looked for
 
 Pair = tuple[int, int]  # parent, child
 Rows = Sequence[tuple[str, int, tuple[Ordered, ...]]]  # what is needed to find a row again; the text is its hash
@@ -117,7 +118,11 @@ def prune_by_content(
     within = WITHIN if proof_follows else 1.0
     has_rows = np.array([profile.rows != 0 for profile in profiles], np.bool_)
     is_worth_it = np.array(
-        [not proof_follows or within * content.parts(table) >= 1 for table in range(len(profiles))], np.bool_
+        [
+            within >= 1 or (profile.size_bytes >= LEAST_BYTES and within * content.parts(table) >= 1)
+            for table, profile in enumerate(profiles)
+        ],
+        np.bool_,
     )
     worth_asking = is_worth_it[np.asarray(graph.standing.parents)] & has_rows[np.asarray(graph.standing.children)]
     if not (containment.one_witness_refutes and worth_asking.any()):

@@ -1,9 +1,9 @@
 """Prove or refute every edge that is left, comparing as few pairs as transitivity allows (beyond the paper).
 
-Tables that look equal (each might hold the other, as many rows) stand for one another; an order-free fingerprint,
-taken while the others are compared, shows whether they are. All other edges are compared at once, so that each row
-is read once. Only where that takes too many hashes, edges are left out that a chain of proven edges would prove: from
-its first to its last table. Where a link of a chain turns out wrong, what hung on it is asked again.
+Of tables with the same files, byte by byte, one stands for the others. All edges between the others are compared at
+once, so that each row is read once. Only where that takes too many hashes, edges are left out that a chain of proven
+edges would prove: from its first to its last table. Where a link of a chain turns out wrong, what hung on it is asked
+again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from r2d2.steps.edges.ledger import Content, Ledger, Pair, pairs_of, without
 
 MOST_ROUNDS = 4
 FEWER = 0.9  # of the rows of tables that would be read; as few are worth another round
-MOST_HASHES = 6  # of a row, under as many sets of columns, on the average; beyond, chains replace what they can
+MOST_HASHES = 24  # of a row, under as many sets of columns, on the average; beyond, chains replace what they can
 SMALL_ROWS = 20_000
 
 
@@ -44,23 +44,20 @@ def verify_containment(
     An edge whose tables could not be read is neither; it is dropped as unread, and the reader reports the table.
     *known* are other edges, proven as sets before, that may be built on.
     """
-    ledger = Ledger(graph.standing, profiles, known or {})
-    most_rounds = MOST_ROUNDS if containment.is_transitive else 0
-    _settle(ledger, profiles, content, progress, most_rounds)
+    ledger = Ledger(graph.standing, profiles, known or {}, content)
+    _settle(ledger, profiles, progress, most_rounds=MOST_ROUNDS if containment.is_transitive else 0)
     return _graph(graph, ledger, containment)
 
 
-def _settle(
-    ledger: Ledger, profiles: Sequence[TableProfile], content: Content, progress: Progress, most_rounds: int
-) -> None:
+def _settle(ledger: Ledger, profiles: Sequence[TableProfile], progress: Progress, *, most_rounds: int) -> None:
     """Compare until every edge is counted or follows from those that are."""
     turn = total = 0
-    while len(asked := ledger.open_pairs()) or ledger.lookalikes:
+    while len(asked := ledger.open_pairs()):
         total = max(total, len(asked))
         progress(News("verify_containment", total - len(asked), total, "edges"))
         undecided = _may_wait(asked, ledger) if turn < most_rounds else np.zeros(len(asked), np.bool_)
         chosen = ~undecided | among(asked, _needed(asked[undecided], profiles, ledger))
-        ledger.count(asked[chosen], asked[~chosen], content)
+        ledger.count(asked[chosen], asked[~chosen])
         turn += 1
 
 

@@ -19,12 +19,16 @@ from r2d2.engine.kernels import (
     from_bytes,
     hash_rows,
     merge,
+    pack_rows,
     split,
     to_bytes,
+    unpack,
 )
+from r2d2.engine.run.exchange import InMemory
 from r2d2.model.containment import Missing
 from r2d2.synthetic.oracle.truth_rows import flatten
 from tests.engine.kernels.oracle import KEY
+from tests.engine.kernels.test_compiled import loops
 
 # First and second halves from few values, so that each repeats with and without the other; the edges of the
 # range, and neighbours that differ in the lowest bits, which the packed sort does not look at first.
@@ -114,6 +118,27 @@ def test_bytes_hold_the_block_wherever_they_start(some: list[Row], shift: int) -
     for broken in (data[:-1], data + b"x", b"X" + data[1:], data[:4] + b"\xff" + data[5:], b""):
         with pytest.raises(ValueError, match="hash block"):
             from_bytes(broken)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(rows, max_size=3), max_size=4), st.integers(1, 5), st.integers(0, 7), st.booleans())
+def test_rows_that_are_packed_come_together_again(
+    tables: list[list[list[Row]]], ranges: int, most_rows: int, compiled: bool
+) -> None:
+    """Each table is packed part by part; some parts repeat their rows, and so go counted."""
+    with loops(compiled):
+        packed: list[list[list[InMemory]]] = [[[] for _ in tables] for _ in range(ranges)]
+        for number, parts in enumerate(tables):
+            for part in parts:
+                for place, pieces in pack_rows(hashes_of(part), ranges, most_rows):
+                    block = b"".join(pieces)
+                    assert from_bytes(block).distinct_rows <= (most_rows or len(part))
+                    packed[place][number].append(InMemory(block))
+        together: list[Counter[Row]] = [Counter() for _ in tables]
+        for blocks in packed:
+            for number, block in enumerate(unpack(blocks)):
+                together[number] += content(block)
+    assert together == [Counter(row for part in parts for row in part) for parts in tables]
 
 
 @pytest.mark.parametrize("count", [1, 2, 255, 256, 65_535, 65_536, 2**32, 2**63])

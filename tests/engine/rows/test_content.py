@@ -55,7 +55,7 @@ def test_a_table_that_kills_its_reader_is_left_out_and_the_others_are_compared(s
         write(tmp_path, "deadly", range(3)),
     ]
     content = Content(SparkExecutor(lambda: spark), tables, Hashing(read_or_die, bytes(32)), find_by_name)
-    counted, _ = content.compare(numbers([(0, 1), (1, 0), (0, 2)], 3))
+    counted = content.compare(numbers([(0, 1), (1, 0), (0, 2)], 3))
     assert by_pair(counted, 3) == {(0, 1): (0, 0), (1, 0): (5, 5)}
     assert content.failed == {2: ("killed", "")}
 
@@ -128,7 +128,7 @@ def test_a_table_that_does_not_know_its_rows_is_compared_and_not_sampled(tmp_pat
 
     content = Content(Inline(), [tables[0], unknown], Hashing(read, bytes(32)), lambda parts: {})
     assert content.take_samples([Probe(1, unknown.columns, 3, uniform=True)]) == {}
-    counted, _ = content.compare(numbers([(0, 1), (1, 0)], 2))
+    counted = content.compare(numbers([(0, 1), (1, 0)], 2))
     assert by_pair(counted, 2) == {(0, 1): (0, 0), (1, 0): (5, 5)} and not content.failed
     content.read_through({1: {unknown.slices[0]["path"]}}, {1: [("x",)]})
     assert content.bytes_read == 3 and unknown.rows > 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from r2d2.engine.spark.cluster import _ROWS, _parts_of, _slots_now, _slots_promised, parallelism, works_here
+from r2d2.engine.spark.cluster import _ROWS, _parts_of, _slots_promised, parallelism, slots_now, works_here
 
 
 def session(**conf: str) -> Any:
@@ -58,7 +58,7 @@ def test_what_the_settings_promise(conf: dict[str, str], slots: int) -> None:
 
 
 def test_spark_itself_is_asked_for_its_cores(spark: Any) -> None:
-    assert _slots_now(spark) == 2
+    assert slots_now(spark) == 2
 
 
 @pytest.mark.parametrize("parts", [1, 7, _ROWS + 100])

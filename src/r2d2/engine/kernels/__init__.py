@@ -7,7 +7,7 @@ find_missing(child=..., parent=...)                       # by all 128 bits, as 
 
 from r2d2.engine.kernels.blocks import HashBlock, block_of, from_bytes, merge, pack_rows, split, to_bytes, unpack
 from r2d2.engine.kernels.column_hash import hash_column
-from r2d2.engine.kernels.compare import common_rows, find_missing
+from r2d2.engine.kernels.compare import common_rows, count_missing, find_missing
 from r2d2.engine.kernels.fingerprint import Fingerprint, fingerprint
 from r2d2.engine.kernels.keys import NotComparable, Token
 from r2d2.engine.kernels.mixing import HASH_VERSION, Hashes
@@ -23,6 +23,7 @@ __all__ = [
     "Token",
     "block_of",
     "common_rows",
+    "count_missing",
     "find_missing",
     "fingerprint",
     "from_bytes",

@@ -7,16 +7,17 @@ into its lowest bits (one fast sort of plain words), and the few remaining ties 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r2d2.engine.kernels.loops import LOOPS
-from r2d2.engine.kernels.mixing import HASH_VERSION, WORD, Hashes
+from r2d2.engine.kernels.mixing import HASH_VERSION, WORD, Hashes, Words
 from r2d2.engine.kernels.scratch import scratch
 
 _HEADER = struct.Struct("<4sHHQ")  # magic, hash version, bytes per count (0: all are one), distinct rows
@@ -29,6 +30,23 @@ _COUNT_TYPES: dict[int, np.dtype[np.unsignedinteger]] = {
     4: np.dtype("<u4"),
     8: np.dtype("<u8"),
 }
+
+
+Pieces = Sequence[bytes | memoryview]  # of a packed block, one after another
+
+
+class Source(Protocol):
+    """The bytes of a packed block, wherever they lie."""
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+
+    def fill(self, start: int, into: Sequence[memoryview]) -> None:
+        """Write them, from *start* on, into memory, one piece after another."""
+
+    def all(self) -> bytes | memoryview:
+        """All of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +90,14 @@ def block_of(hashes: Hashes, counts: NDArray[np.uint64] | None = None) -> HashBl
 
 
 def _compiled_block(loops: ModuleType, hashes: Hashes) -> HashBlock:
-    count = hashes.shape[1]
-    out, counts, distinct = np.empty((2, count), np.uint64), scratch("counts", count), np.zeros(1, np.int64)
     first, second = (np.ascontiguousarray(half) for half in hashes)
+    return _sorted_into(loops, first, second, np.empty(hashes.shape, np.uint64))
+
+
+def _sorted_into(loops: ModuleType, first: Words, second: Words, out: Hashes) -> HashBlock:
+    """The block of rows, made in the memory of *out*."""
+    count = len(first)
+    counts, distinct = scratch("counts", count), np.zeros(1, np.int64)
     loops.sort_rows(first, second, scratch("first", count), scratch("second", count), out[0], out[1])
     loops.squeeze(out[0], out[1], counts, distinct)
     rows = int(distinct[0])
@@ -100,17 +123,26 @@ def split(block: HashBlock, ranges: int) -> list[HashBlock]:
     return [_part(block, slice(*cut)) for cut in pairwise(cuts)]
 
 
-def pack_rows(hashes: Hashes, ranges: int) -> Iterator[tuple[int, bytes]]:
-    """Rows by hash range, each range as bytes that `unpack` takes together with others; empty ranges are left out.
+def pack_rows(hashes: Hashes, ranges: int, most_rows: int = 0) -> Iterator[tuple[int, Pieces]]:
+    """Rows by hash range, as blocks that `unpack` takes together with others; empty ranges are left out.
 
+    A block is given in pieces of memory that is used again for the next rows. With *most_rows* none has more rows.
     Where most rows are repeated, each goes once, with a count. Else they go as they are: they are sorted where the
     rows of a table come together.
     """
+    for number, magic, part, counts in _cut(hashes, ranges):
+        rows = part.shape[1]
+        for begin in range(0, rows, most_rows or rows):
+            some = slice(begin, begin + (most_rows or rows))
+            yield number, _pack(magic, part[:, some], None if counts is None else counts[some])
+
+
+def _cut(hashes: Hashes, ranges: int) -> Iterator[tuple[int, bytes, Hashes, NDArray[np.uint64] | None]]:
     count = hashes.shape[1]
     if not LOOPS.compiled or ranges > _MOST_RANGES or _repeats(hashes):
-        for number, part in enumerate(split(block_of(hashes), ranges)):
-            if part.distinct_rows:
-                yield number, to_bytes(part)
+        for number, block in enumerate(split(block_of(hashes), ranges)):
+            if block.distinct_rows:
+                yield number, _MAGIC, block.hashes, block.counts
         return
     out, ends = scratch("split", 2, count), np.zeros(ranges, np.int64)
     numbers = scratch("numbers", count // 4 + 1).view(np.uint16)[:count]
@@ -118,7 +150,7 @@ def pack_rows(hashes: Hashes, ranges: int) -> Iterator[tuple[int, bytes]]:
     LOOPS.compiled.split_rows(first, second, _range_bounds(ranges), numbers, ends, out[0], out[1])
     for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
         if begin < end:
-            yield number, _pack(_UNSORTED, out[:, begin:end], None)
+            yield number, _UNSORTED, out[:, begin:end], None
 
 
 def _repeats(hashes: Hashes) -> bool:
@@ -132,35 +164,74 @@ def _range_bounds(ranges: int) -> NDArray[np.uint64]:
     return np.array([-(-(number << 64) // ranges) for number in range(ranges)], np.uint64)
 
 
-def unpack(packed: Iterable[bytes | memoryview]) -> HashBlock:
-    """The rows of one table in one hash range, put together."""
-    return merge([from_bytes(data) for data in packed])
+def unpack(tables: Sequence[Sequence[Source]]) -> list[HashBlock]:
+    """For each table its rows in one hash range, put together from its blocks.
+
+    They lie in memory that is used again at the next call.
+    """
+    headers = [[_header_of(source) for source in sources] for sources in tables]
+    begins = np.cumsum([0, *(sum(header.rows for header in of) for of in headers)]).tolist()
+    arena = scratch("arena", 2, begins[-1])
+    return [
+        _put_together(sources, of, arena[:, begin:end])
+        for sources, of, (begin, end) in zip(tables, headers, pairwise(begins), strict=True)
+    ]
+
+
+def _put_together(sources: Sequence[Source], headers: Sequence[_Header], out: Hashes) -> HashBlock:
+    if not LOOPS.compiled or not sources or any(header.magic != _UNSORTED for header in headers):
+        return merge([from_bytes(source.all()) for source in sources])
+    first, second = scratch("gathered", 2, out.shape[1])
+    begin = 0
+    for source, header in zip(sources, headers, strict=True):
+        part = slice(begin, begin + header.rows)
+        source.fill(_HEADER.size, [memoryview(half[part]).cast("B") for half in (first, second)])
+        begin += header.rows
+    return _sorted_into(LOOPS.compiled, first, second, out)
+
+
+def _header_of(source: Source) -> _Header:
+    begin = bytearray(min(_HEADER.size, source.size))
+    source.fill(0, [memoryview(begin)])
+    return _header(begin, source.size)
 
 
 def to_bytes(block: HashBlock) -> bytes:
     """Header, first halves, second halves, counts (none if all are one)."""
-    return _pack(_MAGIC, block.hashes, block.counts)
+    return b"".join(_pack(_MAGIC, block.hashes, block.counts))
 
 
-def _pack(magic: bytes, hashes: Hashes, multiplicities: NDArray[np.uint64] | None) -> bytes:
+def _pack(magic: bytes, hashes: Hashes, multiplicities: NDArray[np.uint64] | None) -> Pieces:
     counts, width = b"", 0
     if multiplicities is not None and len(multiplicities) and int(multiplicities.max()) > 1:
         largest = int(multiplicities.max())
         width = next(width for width in _COUNT_TYPES if largest < 256**width)
         counts = multiplicities.astype(_COUNT_TYPES[width]).tobytes()
     header = _HEADER.pack(magic, HASH_VERSION, width, hashes.shape[1])
-    return b"".join([header, hashes[0].data, hashes[1].data, counts])
+    return header, memoryview(hashes[0]).cast("B"), memoryview(hashes[1]).cast("B"), counts
+
+
+class _Header(NamedTuple):
+    magic: bytes
+    width: int  # bytes of a count
+    rows: int
+
+
+def _header(data: bytes | bytearray | memoryview, size: int) -> _Header:
+    """The header of a block of so many bytes; ValueError for any other."""
+    if size < _HEADER.size:
+        raise ValueError(f"a hash block of {size} bytes is cut short")
+    magic, version, width, rows = _HEADER.unpack_from(data)
+    if magic not in (_MAGIC, _UNSORTED) or version != HASH_VERSION or width not in (0, *_COUNT_TYPES):
+        raise ValueError(f"not a hash block of version {HASH_VERSION}: {magic!r} version {version}")
+    if size != _HEADER.size + rows * (16 + width):
+        raise ValueError(f"a hash block of {rows} rows has {size} bytes")
+    return _Header(magic, width, rows)
 
 
 def from_bytes(data: bytes | memoryview) -> HashBlock:
     """The block that was packed; ValueError for any other bytes."""
-    if len(data) < _HEADER.size:
-        raise ValueError(f"a hash block of {len(data)} bytes is cut short")
-    magic, version, width, count = _HEADER.unpack_from(data)
-    if magic not in (_MAGIC, _UNSORTED) or version != HASH_VERSION or width not in (0, *_COUNT_TYPES):
-        raise ValueError(f"not a hash block of version {HASH_VERSION}: {magic!r} version {version}")
-    if len(data) != _HEADER.size + count * (16 + width):
-        raise ValueError(f"a hash block of {count} rows has {len(data)} bytes")
+    magic, width, count = _header(data, len(data))
     hashes = np.frombuffer(data, WORD, count=2 * count, offset=_HEADER.size).reshape(2, count)
     hashes = np.require(hashes, requirements=["ALIGNED"])
     if magic == _UNSORTED:

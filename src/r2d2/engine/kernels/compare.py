@@ -1,36 +1,70 @@
-"""Find the rows of a child that a parent lacks, on sorted blocks."""
+"""Count the rows of children that their parents lack, on sorted blocks."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r2d2.engine.kernels.blocks import HashBlock
 from r2d2.engine.kernels.loops import LOOPS
-from r2d2.engine.kernels.mixing import Words
 from r2d2.model.containment import Missing
 
 Places = NDArray[np.intp]
-_ONES = np.empty(0, np.uint64)  # no counts: each row is there once
+Ints = NDArray[np.int64]
+_REACH_BYTES = 16 << 20  # memory for what is known to hold what
 
 
 def find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
     """Count the child's rows that the parent lacks, as a set and as a bag."""
+    rows, copies = count_missing([parent, child], np.array([0]), np.array([1]))
+    return Missing(int(rows[0]), int(copies[0]))
+
+
+def count_missing(tables: Sequence[HashBlock], parents: Ints, children: Ints) -> tuple[Ints, Ints]:
+    """Rows and copies that each parent lacks of each child; both are places in *tables*, no two of which are equal."""
     if LOOPS.compiled:
-        missing = np.zeros(2, np.int64)
-        LOOPS.compiled.find_missing(*_arrays(child), *_arrays(parent), missing)
-        return Missing(int(missing[0]), int(missing[1]))
+        return _compiled(LOOPS.compiled, tables, parents, children)
+    pairs = zip(parents.tolist(), children.tolist(), strict=True)
+    found = [_find_missing(child=tables[child], parent=tables[parent]) for parent, child in pairs]
+    rows, copies = np.array(found, np.int64).reshape(-1, 2).T
+    return rows, copies
+
+
+def _compiled(loops: ModuleType, tables: Sequence[HashBlock], parents: Ints, children: Ints) -> tuple[Ints, Ints]:
+    """The counts; parents with few rows come first, so that they can tell what larger ones hold."""
+    held = [_arrays(table) for table in tables]
+    addresses = np.array([[_address(part) for part in parts] for parts in held], np.uint64).reshape(-1, 3)
+    sizes = np.array([table.distinct_rows for table in tables], np.int64)
+    rows = np.array([table.rows for table in tables], np.int64)
+    words = 1 + len(tables) // 64
+    reach = np.zeros((len(tables) if 8 * words * len(tables) <= _REACH_BYTES else 0, words), np.uint64)
+    order = np.lexsort((-rows[children], rows[parents]))
+    counts = np.zeros((2, len(order)), np.int64)
+    loops.count_missing(addresses, sizes, parents[order], children[order], reach, counts[0], counts[1])
+    missing = np.empty_like(counts)
+    missing[:, order] = counts
+    return missing[0], missing[1]
+
+
+def _arrays(block: HashBlock) -> tuple[NDArray[np.uint64] | None, ...]:
+    """Both halves of the rows and their counts, each in one piece of memory."""
+    return (*(np.ascontiguousarray(half) for half in block.hashes), block.counts)
+
+
+def _address(array: NDArray[np.uint64] | None) -> int:
+    return 0 if array is None else int(array.__array_interface__["data"][0])
+
+
+def _find_missing(*, child: HashBlock, parent: HashBlock) -> Missing:
     in_child, in_parent = common_rows(child=child, parent=parent)
     wanted, available = child.counts_at(in_child), parent.counts_at(in_parent)
     rows = child.rows - int(wanted.sum())
     short = wanted > available
     copies = rows + int((wanted[short] - available[short]).sum())
     return Missing(rows, copies)
-
-
-def _arrays(block: HashBlock) -> tuple[Words, Words, Words]:
-    first, second = (np.ascontiguousarray(half) for half in block.hashes)
-    return first, second, _ONES if block.counts is None else block.counts
 
 
 def common_rows(*, child: HashBlock, parent: HashBlock) -> tuple[Places, Places]:

@@ -30,6 +30,8 @@ _READ = types.Array(types.uint64, 1, "C", readonly=True)
 _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
 _KINDS = types.Array(types.uint8, 1, "C", readonly=True)
 _KINDS_OUT = types.Array(types.uint8, 1, "C")
+_WORDS_2 = types.Array(types.uint64, 2, "C")
+_ADDRESSES = types.Array(types.uint64, 2, "C", readonly=True)
 _HASHES_3 = types.Array(types.uint64, 3, "C")
 _INTS = types.Array(types.int64, 1, "C", readonly=True)
 _BUCKETS = types.Array(types.uint16, 1, "C")
@@ -377,32 +379,66 @@ def squeeze(first: Any, second: Any, counts: Any, distinct: Any) -> None:
     distinct[0] = last + 1
 
 
-@_loop(_READ, _READ, _READ, _READ, _READ, _READ, _INTS_OUT)
-def find_missing(
-    first: Any, second: Any, counts: Any, held_first: Any, held_second: Any, held_counts: Any, missing: Any
-) -> None:
-    """Count the rows of a child, sorted and distinct, that its parent lacks: as a set, then as a bag.
-
-    Empty counts stand for ones. Where the parent has many more rows, steps through it double until they are too long.
-    """
-    place, end = 0, len(held_first)
-    for row in range(len(first)):
-        one, other = first[row], second[row]
-        step = 1
-        while place + step < end and held_first[place + step] < one:
+@njit
+def _step_to(at: Any, place: Any, end: Any, wanted: Any) -> Any:
+    """The first place from *place* on whose word is not below *wanted*; steps double until they are too long."""
+    step = 1
+    while place + step < end and _load(at + _8 * np.uint64(place + step)) < wanted:
+        place += step
+        step <<= 1
+    while step > 0:
+        if place + step <= end and _load(at + _8 * np.uint64(place + step - 1)) < wanted:
             place += step
-            step <<= 1
-        while step > 0:
-            if place + step <= end and held_first[place + step - 1] < one:
-                place += step
-            step >>= 1
-        while place < end and held_first[place] == one and held_second[place] < other:
+        step >>= 1
+    return place
+
+
+@njit
+def _missing(child: Any, rows: Any, parent: Any, held: Any) -> Any:
+    """Rows of a child that its parent lacks, as a set and as a bag.
+
+    Each is three addresses: both halves of its rows, and how often each is there; 0 for once. They are sorted and
+    distinct.
+    """
+    place = 0
+    lost_rows: Any = 0
+    lost_copies: Any = 0
+    for row in range(rows):
+        at = _8 * np.uint64(row)
+        one, other = _load(child[0] + at), _load(child[1] + at)
+        place = _step_to(parent[0], place, held, one)
+        while (
+            place < held
+            and _load(parent[0] + _8 * np.uint64(place)) == one
+            and _load(parent[1] + _8 * np.uint64(place)) < other
+        ):
             place += 1
-        wanted = counts[row] if len(counts) else _1
-        if place < end and held_first[place] == one and held_second[place] == other:
-            held = held_counts[place] if len(held_counts) else _1
-            if wanted > held:
-                missing[1] += np.int64(wanted - held)
+        wanted = np.int64(_load(child[2] + at)) if child[2] else 1
+        there = _8 * np.uint64(place)
+        if place < held and _load(parent[0] + there) == one and _load(parent[1] + there) == other:
+            copies = np.int64(_load(parent[2] + there)) if parent[2] else 1
+            lost_copies += max(0, wanted - copies)
         else:
-            missing[0] += np.int64(wanted)
-            missing[1] += np.int64(wanted)
+            lost_rows += wanted
+            lost_copies += wanted
+    return lost_rows, lost_copies
+
+
+@_loop(_ADDRESSES, _INTS, _INTS, _INTS, _WORDS_2, _INTS_OUT, _INTS_OUT)
+def count_missing(tables: Any, sizes: Any, parents: Any, children: Any, reach: Any, rows: Any, copies: Any) -> None:
+    """Count for each pair the rows and copies that the parent lacks; 0 for a table and itself.
+
+    *tables*: the three addresses of each (see `_missing`). *reach*: a bit for each pair of tables, none set, or empty.
+    A pair that earlier ones prove is not compared: its parent holds a table, copies and all, that holds its child.
+    That finds most where the parents ascend by their rows.
+    """
+    for pair in range(len(parents)):
+        parent, child = parents[pair], children[pair]
+        word, bit = child >> 6, _1 << np.uint64(child & 63)
+        if parent == child or (len(reach) and reach[parent, word] & bit):
+            continue
+        rows[pair], copies[pair] = _missing(tables[child], sizes[child], tables[parent], sizes[parent])
+        if len(reach) and copies[pair] == 0:
+            reach[parent, word] |= bit
+            for other in range(reach.shape[1]):
+                reach[parent, other] |= reach[child, other]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r2d2.engine.rows.table_content import TableContent
-from r2d2.engine.run.contract import Block, Packed
+from r2d2.engine.run.contract import Block
 from r2d2.model.schema import Token
 from r2d2.model.work import Projection
 
@@ -26,6 +26,7 @@ Numbers = npt.NDArray[np.int32]  # of tables
 
 EDGES = -1  # stands for the table of a block that holds edges
 EDGES_PER_BLOCK = 1 << 18
+BYTES_PER_EDGE = 8  # at most, compressed or not, but for some bytes of every block
 GROUP_BYTES = 16 << 20  # hashes that may meet in one group; some copies of them are made there
 _HEADER = struct.Struct("<QIII")  # the first edge's place, edges, bytes of the first column, bytes of the second
 
@@ -42,13 +43,14 @@ class AskedEdges:
     def __len__(self) -> int:
         return len(self.parents)
 
-    def blocks(self) -> Iterator[Block]:
-        """The edges as blocks, for every range of their projection."""
+    def blocks(self, most_bytes: int) -> Iterator[Block]:
+        """The edges as blocks of about *most_bytes* at most (0: any), for every range of their projection."""
+        most = min(EDGES_PER_BLOCK, most_bytes // BYTES_PER_EDGE) if most_bytes else EDGES_PER_BLOCK
         for number, ranges in enumerate(self.ranges):
-            for first in range(int(self.begins[number]), int(self.begins[number + 1]), EDGES_PER_BLOCK):
-                last = min(first + EDGES_PER_BLOCK, int(self.begins[number + 1]))
+            for first in range(int(self.begins[number]), int(self.begins[number + 1]), most):
+                last = min(first + most, int(self.begins[number + 1]))
                 block = pack_edges(first, self.parents[first:last], self.children[first:last])
-                yield from ((number, part, EDGES, block) for part in range(ranges))
+                yield from ((number, part, EDGES, [block]) for part in range(ranges))
 
 
 NO_EDGES = AskedEdges(np.empty(0, np.int32), np.empty(0, np.int32), np.zeros(1, np.int64), ())
@@ -68,7 +70,7 @@ def pack_edges(first: int, parents: Numbers, children: Numbers) -> bytes:
     return _pack(first, thin[0], thin[1])
 
 
-def unpack_edges(block: Packed) -> Columns:
+def unpack_edges(block: bytes | memoryview) -> Columns:
     """The run of edges that `pack_edges` packed."""
     ((first, parents, children),) = _unpacked(block, [np.dtype(np.int32)] * 2)
     return Columns(first, np.cumsum(parents), np.cumsum(children))
@@ -79,7 +81,7 @@ def pack_counts(first: int, rows: Ints, copies: Ints) -> bytes:
     return _pack(first, rows, copies - rows) if copies.any() else b""
 
 
-def unpack_counts(counts: Packed) -> Iterator[Columns]:
+def unpack_counts(counts: bytes | memoryview) -> Iterator[Columns]:
     """The runs that `pack_counts` packed, one after another."""
     for first, rows, more in _unpacked(counts, [np.dtype(np.int64)] * 2):
         yield Columns(first, rows, rows + more)
@@ -90,7 +92,7 @@ def _pack(first: int, one: npt.NDArray[np.signedinteger], other: npt.NDArray[np.
     return b"".join([_HEADER.pack(first, len(one), *map(len, texts)), *texts])
 
 
-def _unpacked(packed: Packed, kinds: Sequence[np.dtype[np.signedinteger]]) -> Iterator[Columns]:
+def _unpacked(packed: bytes | memoryview, kinds: Sequence[np.dtype[np.signedinteger]]) -> Iterator[Columns]:
     place = 0
     while place < len(packed):
         first, count, *sizes = _HEADER.unpack_from(packed, place)

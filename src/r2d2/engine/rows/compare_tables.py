@@ -18,12 +18,12 @@ from r2d2.engine.rows.count_group import count_group
 from r2d2.engine.rows.hash_slices import BYTES_PER_TASK, Hashing, bytes_to_read
 from r2d2.engine.rows.pack_slices import HASH_BYTES, block_bundle
 from r2d2.engine.rows.table_content import about_rows
-from r2d2.engine.run.contract import Exchange, Packed
-from r2d2.model.work import Failed, HashWork, SummedTable
+from r2d2.engine.run.contract import Exchange
+from r2d2.model.work import Failed, HashWork
 
 
-def comparing(hashing: Hashing, edges: AskedEdges = NO_EDGES) -> Exchange[HashWork, SummedTable | Failed]:
-    """The exchange in which rows are compared. Its notes are fingerprints and failures."""
+def comparing(hashing: Hashing, edges: AskedEdges = NO_EDGES) -> Exchange[HashWork, Failed]:
+    """The exchange in which rows are compared. Its notes are failures."""
     return Exchange(
         "hash",
         pack=partial(block_bundle, hashing=hashing),
@@ -31,13 +31,14 @@ def comparing(hashing: Hashing, edges: AskedEdges = NO_EDGES) -> Exchange[HashWo
         weight=bytes_read_and_made,
         per_task=BYTES_PER_TASK,
         given=hashing.given,
-        sent=list(edges.blocks()),
+        sent=edges.blocks,
     )
 
 
 def bytes_read_and_made(item: HashWork) -> int:
-    """How heavy it is to hash a slice: making a byte of a hash takes about as long as reading a byte of a file."""
-    return bytes_to_read(item) + HASH_BYTES * about_rows(item["slice"]) * len(item["projections"])
+    """How heavy it is to hash a slice, in bytes of a file: hashing a value takes as long as reading three of them."""
+    columns = len({tuple(token) for _, tokens, _ in item["projections"] for token in tokens})
+    return bytes_to_read(item) + about_rows(item["slice"]) * (3 * columns + HASH_BYTES * len(item["projections"]))
 
 
 class Compared(NamedTuple):
@@ -48,7 +49,7 @@ class Compared(NamedTuple):
     copies: Ints
 
 
-def summed(edges: AskedEdges, counts: Sequence[Packed], *, tables: int) -> Compared:
+def summed(edges: AskedEdges, counts: Sequence[bytes], *, tables: int) -> Compared:
     """Each edge with its missing rows and copies, over all hash ranges."""
     rows, copies = np.zeros(len(edges), np.int64), np.zeros(len(edges), np.int64)
     for group in counts:

@@ -10,17 +10,20 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from r2d2.engine.rows.asked_edges import NO_EDGES, AskedEdges, Ints, share_projections
+from r2d2.engine.rows.asked_edges import Ints, share_projections
 from r2d2.engine.rows.choose_rows import Chosen, choose_rows
 from r2d2.engine.rows.compare_tables import Compared, comparing, summed
 from r2d2.engine.rows.hash_slices import Hashing, locating, looking_up, sampling
+from r2d2.engine.rows.same_bytes import Groups, digest_work, digesting, equal_tables, of_same_shape
 from r2d2.engine.rows.table_content import TableContent, known_rows
-from r2d2.engine.run.contract import Exchanged, Executor, ReaderDied, Task, last_try
+from r2d2.engine.run.contract import Executor, ReaderDied, Task, last_try
 from r2d2.model.counted import counted as in_words
 from r2d2.model.progress import Progress, silent, through
 from r2d2.model.schema import Column, Token
 from r2d2.model.table import Problem
 from r2d2.model.work import (
+    Digested,
+    DigestWork,
     Failed,
     Found,
     HashWork,
@@ -31,12 +34,11 @@ from r2d2.model.work import (
     SampleWork,
     ShippedSlice,
     SliceWork,
-    SummedTable,
 )
 
 Pair = tuple[int, int]  # parent, child
 Answer = TypeVar("Answer")
-Item = TypeVar("Item", SampleWork, LookUpWork, HashWork)
+Item = TypeVar("Item", SampleWork, LookUpWork, HashWork, DigestWork)
 FindDeadly = Callable[[Sequence[ShippedSlice]], Mapping[int, str]]  # slices that kill whoever reads them, and how
 CHEAP_PLACES = 2  # slices of a child that a sample without guarantee is drawn from
 
@@ -94,7 +96,10 @@ class Content:
 
     def take_samples(self, probes: Sequence[Probe]) -> dict[int, list[SampledRow]]:
         """Sampled rows of each child, over the columns of its probe (see steps.prune_by_content)."""
-        pieces = [piece for probe in probes for piece in self._sample_pieces(probe)]
+        samples = self._sample([piece for probe in probes for piece in self._sample_pieces(probe)])
+        return {table: rows for table, rows in samples.items() if rows and table not in self.failed}
+
+    def _sample(self, pieces: Sequence[SampleWork]) -> dict[int, list[SampledRow]]:
         samples: defaultdict[int, list[SampledRow]] = defaultdict(list)
         task: Task[SampleWork, Sampled | Failed] = sampling(self.hashing)
         for answer in self._survive(pieces, lambda alive, report: self.executor.run(task, alive, report)):
@@ -102,7 +107,7 @@ class Content:
                 self._note(answer)
             else:
                 samples[answer["table"]].extend(map(_travelled, answer["rows"]))
-        return {table: rows for table, rows in samples.items() if table not in self.failed}
+        return samples
 
     def _sample_pieces(self, probe: Probe) -> Iterator[SampleWork]:
         """Random places of a child, slice by slice; the same for the same table and key.
@@ -219,64 +224,59 @@ class Content:
                 asked.children.append(child)
         return wanted
 
-    def compare(
-        self, pairs: Ints, *, at_no_cost: Ints = NO_PAIRS, fingerprint: Iterable[int] = ()
-    ) -> tuple[Compared, dict[int, str]]:
-        """Missing rows and copies of each pair, exactly, and order-free fingerprints of some tables.
+    def same_bytes(self, groups: Groups) -> dict[int, int]:
+        """By table the first of its group whose files are the same, byte by byte. Tables are in one group at most."""
+        alike = of_same_shape(groups, self.tables) if self.hashing.raw else []
+        pieces = [piece for group in alike for table in group for piece in digest_work(table, self.tables[table])]
+        if not pieces:
+            return {}
+        digests: defaultdict[int, dict[tuple[str, int], str]] = defaultdict(dict)
+        task: Task[DigestWork, Digested | Failed] = digesting(self.hashing)
+        for answer in self._survive(pieces, lambda alive, report: self.executor.run(task, alive, report)):
+            if answer["kind"] == "failed":
+                self._note(answer)
+            else:
+                digests[answer["table"]][answer["path"], answer["chunk"]] = answer["digest"]
+        return equal_tables(alike, self.tables, {t: mine for t, mine in digests.items() if t not in self.failed})
+
+    def compare(self, pairs: Ints, *, at_no_cost: Ints = NO_PAIRS) -> Compared:
+        """Missing rows and copies of each pair, exactly.
 
         Pairs are ascending numbers, parent * tables + child. Those in *at_no_cost* are counted too where the hashes
         that they need are there anyway.
         """
-        prints = {table for table in fingerprint if table not in self.failed}
         asked, along = (self._readable(some) for some in (pairs, at_no_cost))
         projections, edges = share_projections(self.tables, asked, along)
         pieces: list[HashWork] = [
-            {
-                "kind": "hash",
-                "table": table,
-                "slice": part,
-                "projections": projections.get(table, []),
-                "whole": self.tables[table].tokens if table in prints else [],
-            }
-            for table in sorted(projections.keys() | prints)
+            {"kind": "hash", "table": table, "slice": part, "projections": projections[table]}
+            for table in sorted(projections)
             for part in self.tables[table].slices
         ]
         if not pieces:
-            return NOT_COMPARED, {}
-        exchanged = self._exchange(pieces, edges)
-        totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+            return NOT_COMPARED
+        exchange = comparing(self.hashing, edges)
+        exchanged = self._survive(pieces, lambda alive, report: self.executor.exchange(exchange, alive, report))
         for note in exchanged.notes:
-            if note["kind"] == "fingerprint":
-                more = note["rows"], note["first"], note["second"]
-                totals[note["table"]] = [(a + b) % 2**64 for a, b in zip(totals[note["table"]], more, strict=True)]
+            self._note(note)
         counted = summed(edges, exchanged.counts, tables=len(self.tables))
         if self.failed:
             readable = np.isin(counted.pairs, self._readable(counted.pairs))
             counted = Compared(*(column[readable] for column in counted))
-        return counted, {table: str(total) for table, total in totals.items() if table not in self.failed}
+        return counted
 
     def read_through(self, files: Mapping[int, Collection[str]], tokens: Mapping[int, Collection[Token]]) -> None:
-        """Read some columns of some files of each table, to see that they can be read."""
-        pieces: list[HashWork] = [
-            {"kind": "hash", "table": table, "slice": part, "projections": [], "whole": sorted(tokens[table])}
+        """Read some columns of some files of each table, to see that they can be read and compared."""
+        pieces: list[SampleWork] = [
+            {"kind": "sample", "table": table, "slice": part, "tokens": sorted(tokens[table]), "places": []}
             for table, paths in files.items()
             for part in self.tables[table].slices
             if part["path"] in paths and part["rows"] != 0 and tokens[table]
         ]
-        if pieces:
-            self._exchange(pieces, NO_EDGES)
+        self._sample(pieces)
 
     def problems(self) -> list[Problem]:
         """The tables that could not be read so far."""
         return [Problem(self.tables[n].name, because, hint=hint) for n, (because, hint) in sorted(self.failed.items())]
-
-    def _exchange(self, pieces: Sequence[HashWork], edges: AskedEdges) -> Exchanged[SummedTable | Failed]:
-        exchange = comparing(self.hashing, edges)
-        exchanged = self._survive(pieces, lambda alive, report: self.executor.exchange(exchange, alive, report))
-        for note in exchanged.notes:
-            if note["kind"] == "failed":
-                self._note(note)
-        return exchanged
 
     def _readable(self, pairs: Ints) -> Ints:
         """The pairs whose tables have not failed so far."""

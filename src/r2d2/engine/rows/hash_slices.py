@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Columns = Mapping[Token, "pa.ChunkedArray"]
 ReadSlice = Callable[[ShippedSlice, Iterable[Token]], Columns]
 SliceRange = Callable[[ShippedSlice, Token], "Range | None"]
+ReadBytes = Callable[[ShippedSlice, int, int], bytes]  # from a place on, so many or what there is
 SLICES_PER_TASK = 64  # whose bounds are read from their files' metadata
 BYTES_PER_TASK = 48 << 20  # a task reads slice by slice; starting one costs some milliseconds here, 0.1 s on a cluster
 
@@ -45,13 +46,14 @@ BYTES_PER_TASK = 48 << 20  # a task reads slice by slice; starting one costs som
 class Hashing:
     """How rows become hashes: who reads a slice, the state's key, and how many bits count (tests take fewer).
 
-    `range` tells between which values a column of a slice lies, if anybody knows.
+    `range` tells between which values a column of a slice lies, and `raw` has the bytes of its file, if anybody knows.
     """
 
     read: ReadSlice
     key: bytes
     bits: int = 128
     range: SliceRange | None = None
+    raw: ReadBytes | None = None
 
     def rows(self, columns: Columns, projections: Sequence[Sequence[Token]], into: Words | None = None) -> list[Hashes]:
         """The hashes of the rows under each projection, written *into* some memory; TableError without any."""

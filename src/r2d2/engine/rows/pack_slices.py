@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from r2d2.engine.kernels import Fingerprint, Hashes, fingerprint, pack_rows
+from r2d2.engine.kernels import Hashes, pack_rows
 from r2d2.engine.kernels.scratch import scratch
 from r2d2.engine.rows.hash_slices import Columns, Hashing, failure, tokens_of
 from r2d2.engine.run.contract import NOTE, Block
 from r2d2.errors import TableError
 from r2d2.model.schema import Token
-from r2d2.model.work import Failed, HashWork, SummedTable
+from r2d2.model.work import HashWork
 
 AT_ONCE_BYTES = 64 << 20  # of hashes, under all projections of a slice
 LEAST_ROWS = 4096
 HASH_BYTES = 16
 
 
-def block_bundle(bundle: Sequence[HashWork], *, hashing: Hashing) -> Iterator[Block]:
-    """The hashes of each slice under each of its projections, packed by hash range.
-
-    With `whole`, the columns of a table, its fingerprint comes as a note. So does a failure.
-    """
-    totals: defaultdict[int, Fingerprint] = defaultdict(Fingerprint)
+def block_bundle(bundle: Sequence[HashWork], most_bytes: int, *, hashing: Hashing) -> Iterator[Block]:
+    """The hashes of each slice under each of its projections, packed by hash range. A failure comes as a note."""
+    most_rows = max(1, most_bytes // HASH_BYTES) if most_bytes else 0
     for piece in bundle:
-        table, asked, whole = piece["table"], piece["projections"], piece["whole"]
-        wanted = [tokens_of(tokens) for _, tokens, _ in asked] + ([tokens_of(whole)] if whole else [])
+        table, asked = piece["table"], piece["projections"]
+        wanted = [tokens_of(tokens) for _, tokens, _ in asked]
         try:
             columns = hashing.columns(piece["slice"], wanted)
             for rows in _portions(columns, wanted, hashing):
-                if whole:
-                    totals[table] += fingerprint(rows[len(asked)])
-                for hashes, (number, _, ranges) in zip(rows, asked, strict=False):
-                    yield from ((number, part, table, block) for part, block in pack_rows(hashes, ranges))
+                for hashes, (number, _, ranges) in zip(rows, asked, strict=True):
+                    yield from ((number, part, table, block) for part, block in pack_rows(hashes, ranges, most_rows))
         except TableError as error:
-            yield _note(failure(table, error))
-    for table, total in totals.items():
-        yield _note(
-            {"kind": "fingerprint", "table": table, "rows": total.rows, "first": total.first, "second": total.second}
-        )
+            yield NOTE, 0, table, [json.dumps(failure(table, error)).encode()]
 
 
 def _portions(columns: Columns, wanted: Sequence[Sequence[Token]], hashing: Hashing) -> Iterator[list[Hashes]]:
@@ -51,7 +41,3 @@ def _portions(columns: Columns, wanted: Sequence[Sequence[Token]], hashing: Hash
         some = {token: column.slice(begin, most) for token, column in columns.items()} if rows > most else columns
         into = scratch("rows", len(wanted), 2, min(most, rows - begin))
         yield hashing.rows(some, wanted, into)
-
-
-def _note(note: SummedTable | Failed) -> Block:
-    return NOTE, 0, note["table"], json.dumps(note).encode()

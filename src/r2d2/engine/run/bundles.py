@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 import json
+import zlib
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Piece = TypeVar("Piece")
 
@@ -14,12 +15,18 @@ LEAST_PER_CORE, MOST_PER_CORE = 8, 32  # tasks of a job
 
 def bundles_of(
     pieces: Sequence[Piece], *, cores: int, weight: Callable[[Piece], float], per_task: float
-) -> list[tuple[int, str]]:
-    """The pieces in numbered bundles of about *per_task* weight: some for each core, so that no core waits long."""
+) -> list[bytes]:
+    """The pieces in bundles of about *per_task* weight: some for each core, so that no core waits long."""
     wanted = sum(map(weight, pieces)) / per_task
     number = round(min(MOST_PER_CORE * cores, max(LEAST_PER_CORE * cores, wanted)))
     bundles = pack(pieces, weight=weight, bundles=min(len(pieces), number))
-    return [(number, json.dumps(bundle)) for number, bundle in enumerate(bundles)]
+    return [zlib.compress(json.dumps(bundle).encode(), 1) for bundle in bundles]
+
+
+def unpack_bundle(bundle: bytes) -> list[Any]:
+    """The pieces of a bundle, as they come out of JSON."""
+    pieces: list[Any] = json.loads(zlib.decompress(bundle))
+    return pieces
 
 
 def pack(pieces: Sequence[Piece], *, weight: Callable[[Piece], float], bundles: int) -> list[list[Piece]]:

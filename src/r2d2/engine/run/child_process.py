@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, NamedTuple, TypedDict, TypeVar
 
@@ -68,18 +68,18 @@ class ChildProcess:
         self, exchange: Exchange[Work, Answer], items: Sequence[Work], progress: Progress = silent
     ) -> Exchanged[Answer]:
         """The counts and notes of the process."""
-        return Exchanged(*self._ask(exchange, items, progress, exchange.sent)) if items else Exchanged((), ())
+        return Exchanged(*self._ask(exchange, items, progress, exchange.sent(0))) if items else Exchanged((), ())
 
     def _ask(
         self,
         task: Task[Work, Answer] | Exchange[Work, Answer],
         items: Sequence[Work],
         progress: Progress,
-        sent: Sequence[Block] = (),
+        sent: Iterable[Block] = (),
     ) -> tuple[list[bytes], list[Answer]]:
         if task.given is None:
             raise NoAnswer(f"a child process cannot {task.kind}")
-        blocks = [(group, part, table, b64encode(block).decode()) for group, part, table, block in sent]
+        blocks = [(group, part, table, b64encode(b"".join(block)).decode()) for group, part, table, block in sent]
         reply = self._reply({"kind": task.kind, "given": task.given, "items": items, "sent": blocks})
         pieces, size = reply["done"]
         progress(News(done=size, unit="bytes", pieces=pieces))
@@ -126,8 +126,8 @@ def serve(
         counts: Sequence[bytes] = ()
         answers: Sequence[_Said] = Inline().run(task, job["items"], tell)
     else:
-        sent = [(group, part, table, b64decode(block)) for group, part, table, block in job["sent"]]
-        exchanged = Inline().exchange(replace(task, sent=sent), job["items"], tell)
+        sent = [(group, part, table, [b64decode(block)]) for group, part, table, block in job["sent"]]
+        exchanged = Inline().exchange(replace(task, sent=lambda most_bytes: sent), job["items"], tell)
         counts, answers = exchanged.counts, exchanged.notes
     texts = [b64encode(count).decode() for count in counts]
     json.dump({"answers": answers, "counts": texts, "done": (done.pieces, done.done)}, answered)

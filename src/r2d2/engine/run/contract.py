@@ -16,10 +16,28 @@ from r2d2.model.progress import Progress, silent
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
 
-Block = tuple[int, int, int, bytes]  # group, hash range, table (below 0: none), packed hashes or what else meets them
+Pieces = Sequence[bytes | memoryview]  # bytes, one after another, in memory that may be used again afterwards
+Block = tuple[int, int, int, Pieces]  # group, hash range, table (below 0: none), packed hashes or what else meets them
 NOTE = -1  # the group of blocks that are not hashes but a note in JSON
-Packed = bytes | memoryview
 Given = Mapping[str, object]
+
+
+def _nothing(most_bytes: int) -> Iterable[Block]:
+    return ()
+
+
+class Packed(Protocol):
+    """The bytes of a block that has arrived, wherever they lie."""
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+
+    def fill(self, start: int, into: Sequence[memoryview]) -> None:
+        """Write them, from *start* on, into memory, one piece after another."""
+
+    def all(self) -> bytes | memoryview:
+        """All of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +56,12 @@ class Exchange(Generic[Work, Answer]):
     """Two functions: one packs work items into blocks, the other counts where blocks of one group and range meet."""
 
     kind: str
-    pack: Callable[[Sequence[Work]], Iterable[Block]]
+    pack: Callable[[Sequence[Work], int], Iterable[Block]]  # the number: most bytes of a block; 0 for any
     count: Callable[[int, Mapping[int, Sequence[Packed]]], bytes]  # of a group, the blocks by table
     weight: Callable[[Work], float]
     per_task: float
     given: Given | None = None
-    sent: Sequence[Block] = ()  # blocks that are there already, and meet those that are packed
+    sent: Callable[[int], Iterable[Block]] = _nothing  # blocks that meet those that are packed; most bytes as above
 
 
 @dataclass(frozen=True, slots=True)

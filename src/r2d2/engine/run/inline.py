@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from r2d2.engine.run.contract import NOTE, Answer, Exchange, Exchanged, Packed, Task, Work
+from r2d2.engine.run.exchange import InMemory
 from r2d2.model.progress import Progress, silent, summing
 
 
@@ -29,11 +30,14 @@ class Inline:
         groups: defaultdict[tuple[int, int], defaultdict[int, list[Packed]]] = defaultdict(lambda: defaultdict(list))
         notes: list[Answer] = []
         with summing(progress):
-            for group, part, table, block in chain(exchange.sent, exchange.pack(_travelled(items)) if items else ()):
+            for group, part, table, pieces in chain(
+                exchange.sent(0), exchange.pack(_travelled(items), 0) if items else ()
+            ):
+                block = b"".join(pieces)
                 if group == NOTE:
                     notes.append(json.loads(block))
                 else:
-                    groups[group, part][table].append(block)
+                    groups[group, part][table].append(InMemory(block))
         return Exchanged([exchange.count(group, blocks) for (group, _), blocks in groups.items()], notes)
 
 

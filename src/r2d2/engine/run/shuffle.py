@@ -1,19 +1,20 @@
 """An exchange of blocks as one Spark job: tasks pack, the shuffle brings together, groups count.
 
 Those blocks meet that have the same group and hash range. Ranges are cut so fine that a group fits a worker whatever
-the size of the tables.
+the size of the tables; a task takes its groups one after another.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from r2d2.engine.run.bundles import bundles_of
-from r2d2.engine.run.contract import NOTE, Answer, Block, Exchange, Packed, Work
-from r2d2.engine.run.exchange import exchange_folder, receive, send
+from r2d2.engine.run.bundles import bundles_of, unpack_bundle
+from r2d2.engine.run.contract import NOTE, Answer, Exchange, Packed, Work
+from r2d2.engine.run.exchange import Message, Receiver, exchange_folder, send
+from r2d2.engine.run.spread import from_driver, one_task_each
 from r2d2.engine.run.udp_progress import Address, reporting
 from r2d2.engine.spark.cluster import parallelism
 from r2d2.engine.spark.ship_code import ship
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-GROUPS = 24  # for each core
+    Batches = Iterable[pa.RecordBatch]
+
+GROUPS = 12  # for each core
 BATCH_BYTES = 16 << 20
+BLOCK_BYTES = 16_000  # of a block that goes through the shuffle: Spark hands a task 10,000 of them at a time
 _BLOCKS = "projection int, part int, table int, block binary"
 _COUNTS = "counts binary, note string"
 
@@ -33,39 +37,38 @@ def shuffle(
 ) -> tuple[list[bytes], list[str]]:
     """The counts of all groups, and the tasks' notes as text."""
     cores = parallelism(spark)
-    rows = bundles_of(items, cores=cores, weight=exchange.weight, per_task=exchange.per_task)
-    work = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
+    bundles = bundles_of(items, cores=cores, weight=exchange.weight, per_task=exchange.per_task)
     with exchange_folder(spark) as folder:
-        packing = reporting(_pack(exchange, folder), report_to)
-        blocks = work.mapInArrow(ship(spark, packing), _BLOCKS)
-        if exchange.sent:
-            blocks = blocks.union(spark.createDataFrame(list(exchange.sent), _BLOCKS))
-        groups = blocks.repartition(GROUPS * cores, "projection", "part").groupBy("projection", "part")
-        answers = groups.applyInArrow(ship(spark, _count(exchange)), _COUNTS).collect()
+        most_bytes = 0 if folder else BLOCK_BYTES
+        packing = reporting(_pack(exchange, folder, most_bytes), report_to)
+        blocks = one_task_each(spark, bundles, "work").mapInArrow(ship(spark, packing), _BLOCKS)
+        sent = list(send(exchange.sent(most_bytes), folder=""))
+        if sent:
+            blocks = blocks.union(from_driver(spark, sent, _BLOCKS))
+        groups = blocks.repartition(GROUPS * cores, "projection", "part").sortWithinPartitions("projection", "part")
+        answers = groups.mapInArrow(ship(spark, _count(exchange)), _COUNTS).collect()
     counts = [bytes(answer.counts) for answer in answers if answer.note is None]
     return counts, [answer.note for answer in answers if answer.note is not None]
 
 
-def _pack(
-    exchange: Exchange[Work, Answer], folder: str
-) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+def _pack(exchange: Exchange[Work, Answer], folder: str, most_bytes: int) -> Callable[[Batches], Batches]:
     pack = exchange.pack
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for work in batch.column("work").to_pylist():
-                yield from _in_batches(send(pack(json.loads(work)), folder=folder))
+            for bundle in batch.column("work"):
+                yield from _in_batches(send(pack(unpack_bundle(bundle.as_py()), most_bytes), folder=folder))
 
     return run
 
 
-def _in_batches(blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
-    """Blocks as Arrow, some megabytes at a time: Spark's binary columns have 32-bit offsets."""
-    waiting: list[Block] = []
+def _in_batches(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
+    """Messages as Arrow, some megabytes at a time: Spark's binary columns have 32-bit offsets."""
+    waiting: list[Message] = []
     size = 0
-    for block in blocks:
-        waiting.append(block)
-        size += len(block[3])
+    for message in messages:
+        waiting.append(message)
+        size += len(message[3])
         if size > BATCH_BYTES:
             yield _arrow(waiting)
             waiting, size = [], 0
@@ -73,32 +76,46 @@ def _in_batches(blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
         yield _arrow(waiting)
 
 
-def _arrow(blocks: Sequence[Block]) -> pa.RecordBatch:
+def _arrow(messages: Sequence[Message]) -> pa.RecordBatch:
     import pyarrow as pa
 
-    projection, part, table, block = zip(*blocks, strict=True)
+    projection, part, table, block = zip(*messages, strict=True)
     numbers = [pa.array(column, pa.int32()) for column in (projection, part, table)]
     return pa.record_batch([*numbers, pa.array(block, pa.binary())], names=["projection", "part", "table", "block"])
 
 
-def _count(exchange: Exchange[Work, Answer]) -> Callable[[pa.Table], pa.Table]:
+def _count(exchange: Exchange[Work, Answer]) -> Callable[[Batches], Batches]:
     count = exchange.count
 
-    def run(group: pa.Table) -> pa.Table:
-        import pyarrow as pa
-
-        number = group.column("projection")[0].as_py()
-        if number == NOTE:
-            notes = [note.decode() for note in group.column("block").to_pylist()]
-            return pa.table({"counts": pa.nulls(len(notes), pa.binary()), "note": pa.array(notes, pa.string())})
-        counts = count(number, _by_table(group))
-        return pa.table({"counts": pa.array([counts], pa.binary()), "note": pa.nulls(1, pa.string())})
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        with closing(Receiver()) as receiver:
+            for projection, blocks in _groups(batches, receiver):
+                if projection == NOTE:
+                    yield _answers(notes=[bytes(block.all()).decode() for some in blocks.values() for block in some])
+                else:
+                    yield _answers(counts=[count(projection, blocks)])
 
     return run
 
 
-def _by_table(group: pa.Table) -> dict[int, list[Packed]]:
+def _groups(batches: Batches, receiver: Receiver) -> Iterator[tuple[int, dict[int, list[Packed]]]]:
+    """The blocks of one group and range after the other, by table; they come in that order."""
+    group: tuple[int, int] | None = None
     blocks: defaultdict[int, list[Packed]] = defaultdict(list)
-    for table, block in zip(group.column("table").to_pylist(), group.column("block"), strict=True):
-        blocks[table].append(receive(memoryview(block.as_buffer())))
-    return blocks
+    for batch in batches:
+        numbers = [batch.column(name).to_pylist() for name in ("projection", "part", "table")]
+        for projection, part, table, block in zip(*numbers, batch.column("block"), strict=True):
+            if group != (projection, part):
+                if group is not None:
+                    yield group[0], blocks
+                group, blocks = (projection, part), defaultdict(list)
+            blocks[table].append(receiver.block(memoryview(block.as_buffer())))
+    if group is not None:
+        yield group[0], blocks
+
+
+def _answers(*, counts: Sequence[bytes] = (), notes: Sequence[str] = ()) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    both = [pa.array([*counts, *[None] * len(notes)], pa.binary()), pa.array([*[None] * len(counts), *notes])]
+    return pa.record_batch([both[0], both[1].cast(pa.string())], names=["counts", "note"])

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from r2d2.engine.run.bundles import bundles_of
+from r2d2.engine.run.bundles import bundles_of, unpack_bundle
 from r2d2.engine.run.contract import Answer, Exchange, Exchanged, ReaderDied, Task, Work
 from r2d2.engine.run.shuffle import shuffle
+from r2d2.engine.run.spread import one_task_each
 from r2d2.engine.run.udp_progress import Address, listen, reporting
 from r2d2.engine.spark.cluster import parallelism
 from r2d2.engine.spark.failures import worker_died
@@ -88,10 +89,10 @@ def run_tasks(
     """
 
     def run() -> list[str]:
-        rows = bundles_of(pieces, cores=parallelism(spark), weight=weight, per_task=per_task)
-        spread = spark.createDataFrame(rows, "bundle int, work string").coalesce(1).repartition(len(rows))
+        bundles = bundles_of(pieces, cores=parallelism(spark), weight=weight, per_task=per_task)
         function = ship(spark, reporting(_over_arrow(task), report_to))
-        return [row.answer for row in spread.mapInArrow(function, "answer string").collect()]
+        answers = one_task_each(spark, bundles, "work").mapInArrow(function, "answer string")
+        return [row.answer for row in answers.collect()]
 
     return run_job(spark, run) if pieces else []
 
@@ -110,8 +111,8 @@ def _over_arrow(
         import pyarrow as pa
 
         for batch in batches:
-            for work in batch.column("work").to_pylist():
-                answers = list(task(json.loads(work)))
+            for bundle in batch.column("work"):
+                answers = list(task(unpack_bundle(bundle.as_py())))
                 yield pa.record_batch({"answer": pa.array(answers, pa.string())})
 
     return run

@@ -44,9 +44,7 @@ def works_here(spark: SparkSession) -> bool:
 
 def parallelism(spark: SparkSession) -> int:
     """Number of tasks that the session can run at once, as far as known; on a cluster a tiny job finds it out."""
-    if works_here(spark):
-        return _local_cores(_stated(spark, "spark.master"))
-    return max(_slots_now(spark), _slots_promised(spark))
+    return slots_now(spark) if works_here(spark) else max(slots_now(spark), _slots_promised(spark))
 
 
 def _local_cores(master: str) -> int:
@@ -55,8 +53,10 @@ def _local_cores(master: str) -> int:
     return (os.cpu_count() or 1) if cores == "*" else int(cores or 1)
 
 
-def _slots_now(spark: SparkSession) -> int:
-    """The cores of the present workers: by default Spark cuts a range into that many parts."""
+def slots_now(spark: SparkSession) -> int:
+    """The cores of the present workers: by default Spark cuts a range, or rows of the driver, into that many parts."""
+    if works_here(spark):
+        return _local_cores(_stated(spark, "spark.master"))
     return _parts_of(spark, spark.range(_ROWS))
 
 

@@ -295,6 +295,7 @@ def _configuration(settings: Settings, scratch: Path, works: bool, archive: list
         "spark.sql.caseSensitive": "true",  # columns are matched by their exact names
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # otherwise listing 33 files takes a job
         "spark.sql.adaptive.enabled": "false",  # work is already packed; re-planning only adds jobs
+        "spark.shuffle.sort.bypassMergeThreshold": "1",  # a file for each group of blocks costs more than sorting them
         "spark.shuffle.compress": "false",  # shuffled hashes do not compress
         "spark.shuffle.spill.compress": "false",
         **UNCOMPILED,  # a plan runs once: compiling it takes longer than running it, except for large work

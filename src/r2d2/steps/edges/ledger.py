@@ -6,7 +6,7 @@ A pair of tables is one number: parent * tables + child.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -40,11 +40,11 @@ class Counts(Protocol):
 class Content(Protocol):
     """Reader of the tables; those that cannot be read are left out of its answers."""
 
-    def compare(
-        self, pairs: Ints, *, at_no_cost: Ints = ..., fingerprint: Iterable[int] = ()
-    ) -> tuple[Counts, Mapping[int, str]]:
-        """Missing rows, exactly, for the ascending *pairs* and those of *at_no_cost* that come along; by table a
-        text that is the same for the same rows in any order, and only for them, for *fingerprint*."""
+    def same_bytes(self, groups: Sequence[Sequence[int]]) -> Mapping[int, int]:
+        """By table the first of its group that is the same, byte by byte; others may be left out."""
+
+    def compare(self, pairs: Ints, *, at_no_cost: Ints = ...) -> Counts:
+        """Missing rows, exactly, for the ascending *pairs* and those of *at_no_cost* that come along."""
 
 
 class Counted(NamedTuple):
@@ -79,21 +79,25 @@ class Counted(NamedTuple):
 class Ledger:
     """Counts so far, and the table that each table stands for."""
 
-    def __init__(self, edges: Edges, profiles: Sequence[TableProfile], known: Mapping[Pair, Missing]) -> None:
+    def __init__(
+        self, edges: Edges, profiles: Sequence[TableProfile], known: Mapping[Pair, Missing], content: Content
+    ) -> None:
         self.tables = len(profiles)
         self.rows = np.array([-1 if profile.rows is None else profile.rows for profile in profiles], np.int64)
         self._edges = edges
-        self._equal = _replaced(self.tables, _known_equal(known, profiles))
-        self.stands_for = self._equal
-        between = {self._between(pair): missing for pair, missing in known.items()}
-        self.counted = Counted.of({p * self.tables + c: missing for (p, c), missing in between.items() if p != c})
+        self._content = content
+        self.stands_for = _replaced(self.tables, _known_equal(known, profiles))
+        self._let_same_bytes_stand(profiles)
+        pairs = {self._between(pair): missing for pair, missing in known.items()}
+        self.counted = Counted.of({p * self.tables + c: missing for (p, c), missing in pairs.items() if p != c})
         self.failed = np.empty(0, np.int64)
-        asked = _distinct([numbers for _, numbers in self.asked()])
-        width = np.array([len(profile.schema) for profile in profiles], np.int64)
-        familiar = {table for pair in between for table in pair}
-        self.lookalikes = lookalikes(asked, self.rows, width, familiar)
-        self._let_stand({table: group[0] for group in self.lookalikes for table in group})
         self._link()
+
+    def _let_same_bytes_stand(self, profiles: Sequence[TableProfile]) -> None:
+        """Let one of tables with the same files stand for the others."""
+        width = np.array([len(profile.schema) for profile in profiles], np.int64)
+        groups = lookalikes(_distinct([numbers for _, numbers in self.asked()]), self.rows, width)
+        self.stands_for = _replaced(self.tables, self._content.same_bytes(groups))[self.stands_for]
 
     def asked(self) -> Iterator[tuple[slice, Ints]]:
         """The pairs of tables that stand for those of the edges, some at a time, with their places."""
@@ -112,33 +116,11 @@ class Ledger:
         open_ &= ~(among(numbers, self.counted.pairs) | among(numbers, self.failed))
         return without(self.bag_chains, open_, numbers, self.tables)
 
-    def count(self, chosen: Ints, along: Ints, content: Content) -> None:
-        """Compare *chosen*, whatever comes *along*, and the fingerprints that were not taken yet."""
-        suspects = [table for group in self.lookalikes for table in group]
-        counted, prints = content.compare(chosen, at_no_cost=along, fingerprint=suspects)
-        self.counted = self.counted.and_also(counted)
+    def count(self, chosen: Ints, along: Ints) -> None:
+        """Compare *chosen* and whatever comes *along*."""
+        self.counted = self.counted.and_also(self._content.compare(chosen, at_no_cost=along))
         self.failed = np.union1d(self.failed, chosen[~among(chosen, self.counted.pairs)])
-        proved: dict[int, int] = {}
-        for group in self.lookalikes:
-            first: dict[str, int] = {}
-            proved |= {table: first.setdefault(prints[table], table) if table in prints else table for table in group}
-        self.lookalikes = []
-        self._let_stand(proved)
-        self._pass_on()
         self._link()
-
-    def _let_stand(self, first: Mapping[int, int]) -> None:
-        """Let the *first* of tables that are alike stand for the others, and for those known to be equal to them."""
-        self.stands_for = _replaced(self.tables, first)[self._equal]
-
-    def _pass_on(self) -> None:
-        """Let what is counted of a table hold for those that have proved to be equal to it."""
-        parents, children = np.divmod(self.counted.pairs, self.tables)
-        between = self.stands_for[parents] * self.tables + self.stands_for[children]
-        moved = np.flatnonzero(between != self.counted.pairs)
-        pairs, places = np.unique(between[moved], return_index=True)
-        if len(moved):
-            self.counted = self.counted.and_also(self.counted.take(moved[places])._replace(pairs=pairs))
 
     def _link(self) -> None:
         """The chains over what is counted: edges proven as a set, and as a bag."""
@@ -172,10 +154,10 @@ def without(chains: Chains, flags: Flags, numbers: Ints, tables: int) -> Flags:
     return flags
 
 
-def lookalikes(pairs: Ints, rows: Ints, width: Ints, familiar: Collection[int]) -> list[list[int]]:
+def lookalikes(pairs: Ints, rows: Ints, width: Ints) -> list[list[int]]:
     """Groups of tables that may be equal: they might hold one another, with as many columns and rows.
 
-    *familiar* tables come first: they stand for the others. Unknown row counts, below 0, are equal to one another.
+    Unknown row counts, below 0, are equal to one another.
     """
     tables = len(rows)
     parents, children = np.divmod(pairs, max(1, tables))
@@ -188,7 +170,7 @@ def lookalikes(pairs: Ints, rows: Ints, width: Ints, familiar: Collection[int]) 
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for table in np.union1d(one, other).tolist():
         groups[int(group_of[table])].append(table)
-    return [sorted(group, key=lambda table: (table not in familiar, table)) for group in groups.values()]
+    return list(groups.values())
 
 
 def _weak_components(one: Ints, other: Ints, tables: int) -> Ints:
