@@ -59,7 +59,7 @@ test-random: $(DEV_STAMP) ## all tests, with other random examples each time
 
 .PHONY: test-quick
 test-quick: $(DEV_STAMP) ## for people at work: no JVM, few random examples (under a minute)
-	@$(BIN)/python -m pytest --quick
+	@$(BIN)/python -m pytest --quick --numprocesses logical
 
 .PHONY: check
 check: $(DEV_STAMP) ## lint and types
