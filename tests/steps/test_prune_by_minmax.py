@@ -18,6 +18,16 @@ from r2d2.steps.build_schema_graph import build_schema_graph
 from r2d2.steps.edges.compare_profiles import compare_profiles
 from r2d2.steps.prune_by_minmax import judge_pairs, prune_by_minmax
 
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["numpy", "compiled"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both forms of the loop over pairs."""
+    if request.param:
+        module.LOOPS.load()
+        assert module.LOOPS.compiled, "Numba is installed where tests run"
+    monkeypatch.setattr(module.LOOPS, "compiled", module.LOOPS.compiled if request.param else None)
+
+
 MOST_OF_IT = Containment(counts_copies=False, is_transitive=False, one_witness_refutes=False)
 NUMBERS = st.one_of(
     st.integers(-3, 3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 import traceback
@@ -46,11 +47,13 @@ _MACHINE = {
     errno.EMFILE: "allow more open files: `ulimit -n 65536`",
     errno.ENFILE: "too many files are open on this machine",
 }
+_COLLECT_AFTER = 200_000  # new objects: a lake's tables are millions, none of which is garbage
 BUG = 70  # a code of its own: 1 says that the scan is done and something needs a look
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 needs a look, 2 the user can fix it, 70 a bug, 130 interrupted."""
+    gc.set_threshold(_COLLECT_AFTER, 20, 100)
     sys.exit(run(lambda: cli.main(args=arguments, prog_name="r2d2", standalone_mode=False)))
 
 

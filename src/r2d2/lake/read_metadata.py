@@ -53,7 +53,7 @@ def read_bundle(bundle: Sequence[MetadataWork], *, timeout_seconds: float) -> It
     again then.
     """
     jobs = [(item["table"], item["format"], path) for item in bundle for path in item["paths"]]
-    found: defaultdict[int, list[FilesProfile]] = defaultdict(list)
+    found: defaultdict[int, list[str]] = defaultdict(list)
     failed: dict[int, Failure] = {}
     for outcome in guarded_map(_read, jobs, timeout_seconds=timeout_seconds):
         tick(0)
@@ -61,20 +61,22 @@ def read_bundle(bundle: Sequence[MetadataWork], *, timeout_seconds: float) -> It
         if outcome.because:
             failed.setdefault(number, (outcome.because, outcome.hint))
         else:
-            found[number].append(from_json(outcome.result))
+            found[number].append(outcome.result)
     for number, (because, hint) in failed.items():
         yield {"kind": "failed", "table": number, "because": because, "hint": hint}
-    for number, profiles in found.items():
-        for profile in _merged_if_they_fit(profiles):
-            yield {"kind": "profile", "table": number, "profile": to_json(profile)}
+    for number, texts in found.items():
+        for text in _merged_if_they_fit(texts):
+            yield {"kind": "profile", "table": number, "profile": text}
 
 
-def _merged_if_they_fit(profiles: list[FilesProfile]) -> list[FilesProfile]:
+def _merged_if_they_fit(texts: list[str]) -> list[str]:
+    if len(texts) == 1:
+        return texts
     try:
-        merged = merge_files(profiles)
+        merged = merge_files(map(from_json, texts))
     except Misfit:
-        return profiles
-    return [merged] if merged.core else profiles
+        return texts
+    return [to_json(merged)] if merged.core else texts
 
 
 def _read(job: tuple[int, str, str]) -> str:
@@ -102,7 +104,8 @@ class _Answers:
         if not self.profiles:
             return None
         try:
-            return require_one_table(merge_files(self.profiles), by_names=by_names)
+            one = self.profiles[0] if len(self.profiles) == 1 else merge_files(self.profiles)
+            return require_one_table(one, by_names=by_names)
         except Misfit as error:
             self.misfit = str(error.args[0]), error.hint
             return None

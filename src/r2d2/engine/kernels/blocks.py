@@ -139,10 +139,11 @@ def pack_rows(hashes: Hashes, ranges: int, most_rows: int = 0) -> Iterator[tuple
 
 def _cut(hashes: Hashes, ranges: int) -> Iterator[tuple[int, bytes, Hashes, NDArray[np.uint64] | None]]:
     count = hashes.shape[1]
-    if not LOOPS.compiled or ranges > _MOST_RANGES or _repeats(hashes):
-        for number, block in enumerate(split(block_of(hashes), ranges)):
-            if block.distinct_rows:
-                yield number, _MAGIC, block.hashes, block.counts
+    if not LOOPS.compiled or ranges > _MOST_RANGES or count <= _LOOK_AT or _repeats(hashes):
+        block = block_of(hashes)
+        for number, part in enumerate([block] if ranges == 1 else split(block, ranges)):
+            if part.distinct_rows:
+                yield number, _MAGIC, part.hashes, part.counts
         return
     out, ends = scratch("split", 2, count), np.zeros(ranges, np.int64)
     numbers = scratch("numbers", count // 4 + 1).view(np.uint16)[:count]

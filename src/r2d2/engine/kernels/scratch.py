@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from math import prod
 
 import numpy as np
 
@@ -19,7 +20,7 @@ _memory = _Memory()
 
 def scratch(purpose: str, *shape: int) -> Words:
     """Words for this purpose, of any content; whoever asks next for the same purpose gets the same memory."""
-    size = int(np.prod(shape, dtype=np.int64))
+    size = prod(shape)
     held = _memory.words.get(purpose)
     if held is None or len(held) < size:
         held = _memory.words[purpose] = np.empty(size, np.uint64)

@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from r2d2.errors import TableError
-from r2d2.formats.arrow_types import flatten_fields, type_name
+from r2d2.formats.arrow_types import type_name
 from r2d2.formats.merge import ColumnProfile, FileRows, FilesProfile
 from r2d2.formats.parquet.encrypted import encrypted_columns
 from r2d2.formats.parquet.exactness import Exactness, read_exactness
 from r2d2.formats.parquet.int96 import as_instant
+from r2d2.formats.parquet.layout import Layout, layout_of
 from r2d2.formats.parquet.statistics import column_stats, needs_flags
 from r2d2.model.profile import ColumnStats
 from r2d2.model.schema import spell
@@ -28,7 +29,7 @@ def read_footer(path: str) -> FilesProfile:
         # A footer of n bytes cannot hold strings or lists longer than n, whatever lengths it states.
         with pq.ParquetFile(path, thrift_string_size_limit=size, thrift_container_size_limit=size) as file:
             _refuse_encrypted(path, name, file.metadata)
-            return _profile(path, file.metadata, file.schema_arrow)
+            return _profile(path, file.metadata, layout_of(file))
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TableError(
@@ -66,7 +67,7 @@ def _refuse_encrypted(path: str, name: str, metadata: pq.FileMetaData) -> None:
         )
 
 
-def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesProfile:
+def _profile(path: str, metadata: pq.FileMetaData, layout: Layout) -> FilesProfile:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     files = (FileRows(path, tuple((group.num_rows, _stored_bytes(group)) for group in groups)),)
     if files[0].rows != metadata.num_rows:
@@ -75,21 +76,21 @@ def _profile(path: str, metadata: pq.FileMetaData, schema: pa.Schema) -> FilesPr
     columns: dict[tuple[str, ...], ColumnProfile] = {}
     numbered = list(enumerate(groups))
     exactness = read_exactness(path) if needs_flags(metadata.created_by or "") else Exactness()
-    leaf = 0
-    if len(set(schema.names)) < len(schema.names):  # structs of one name can have different fields
-        raise ValueError(f"column {max(schema.names, key=schema.names.count)} stands twice")
-    for token, kind, leaves in flatten_fields(schema):
+    names, leaves = layout.schema.names, sum(len(column.leaves) for column in layout.columns)
+    if len(set(names)) < len(names):  # structs of one name can have different fields
+        raise ValueError(f"column {max(names, key=names.count)} stands twice")
+    if leaves != metadata.num_columns:
+        raise ValueError(f"the schema names {leaves} columns, the file has {metadata.num_columns}")
+    for token, kind, kind_name, (leaf, *more), has_int96, _ in layout.columns:
         if token in columns:
             raise ValueError(f"column {spell(token)} stands twice")
         stats = ColumnStats()
-        if leaves == 1:
-            kind = as_instant(kind, metadata.schema.column(leaf))
-        if leaves == 1 and metadata.schema.column(leaf).max_repetition_level == 0:
+        if not more and metadata.schema.column(leaf).max_repetition_level == 0:
+            if has_int96:
+                kind = as_instant(kind, metadata.schema.column(leaf))
+                kind_name = type_name(kind)
             stats = column_stats(metadata, numbered, leaf, kind, exactness)
-        columns[token] = ColumnProfile(type_name(kind), name, stats)
-        leaf += leaves
-    if leaf != metadata.num_columns:
-        raise ValueError(f"the schema names {leaf} columns, the file has {metadata.num_columns}")
+        columns[token] = ColumnProfile(kind_name, name, stats)
     return FilesProfile(files, columns)
 
 

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import types as is_
 
-from r2d2.formats.arrow_types import flatten_fields, is_listlike
-from r2d2.model.schema import Token
+from r2d2.formats.arrow_types import is_listlike
 
 _MOST = np.iinfo(np.int64).max
 _MOST_MILLIS = {"ns": _MOST // 10**6 - 1, "us": _MOST // 10**3 - 1}  # that fit the finer unit
@@ -29,16 +28,6 @@ def as_instant(kind: pa.DataType, leaf: pq.ColumnSchema) -> pa.DataType:
 
 def _is_moment(kind: pa.DataType, leaf: pq.ColumnSchema) -> bool:
     return leaf.physical_type == "INT96" and leaf.max_repetition_level == 0 and bool(is_.is_timestamp(kind))
-
-
-def int96_columns(file: pq.ParquetFile) -> set[Token]:
-    """The columns with INT96 in them, be it inside a list or a map."""
-    found, number = set(), 0
-    for token, _, count in flatten_fields(file.schema_arrow):
-        if any(file.schema.column(leaf).physical_type == "INT96" for leaf in range(number, number + count)):
-            found.add(token)
-        number += count
-    return found
 
 
 def exact_moments(nanos: pa.ChunkedArray, read_as: Callable[[str], pa.ChunkedArray]) -> pa.ChunkedArray:

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.arrow_types import flatten_fields
 from r2d2.formats.parquet.int96 import times_inside
+from r2d2.formats.parquet.layout import Layout
 from r2d2.model.profile import Value
 from r2d2.model.schema import Token, spell
 
@@ -50,12 +50,12 @@ def is_old(low: Value, kind: pa.DataType) -> bool:
     return bool(is_.is_timestamp(kind) and kind.tz) and low < FIRST_MOMENT * 10**9  # type: ignore[operator]
 
 
-def refuse_old_values(file: pq.ParquetFile, columns: Mapping[Token, pa.ChunkedArray]) -> None:
+def refuse_old_values(file: pq.ParquetFile, layout: Layout, columns: Mapping[Token, pa.ChunkedArray]) -> None:
     """TableError if a column that was read holds values in the old calendar: they are not what they seem."""
     old = old_calendar(file.metadata.metadata)
     if not any(old):
         return
-    for token, is_int96 in _stored_so(file, old):
+    for token, is_int96 in _stored_so(layout, old):
         if token in columns and any(_has_old_values(leaf, is_int96) for leaf in times_inside(columns[token])):
             raise TableError(
                 f"column {spell(token)} holds dates or timestamps that Spark stored in the old calendar",
@@ -64,14 +64,11 @@ def refuse_old_values(file: pq.ParquetFile, columns: Mapping[Token, pa.ChunkedAr
             )
 
 
-def _stored_so(file: pq.ParquetFile, old: OldCalendar) -> Iterator[tuple[Token, bool]]:
+def _stored_so(layout: Layout, old: OldCalendar) -> Iterator[tuple[Token, bool]]:
     """Columns of the file that may be in the old calendar, and whether there is INT96 in them."""
-    leaf = 0
-    for token, _, count in flatten_fields(file.schema_arrow):
-        int96 = {file.schema.column(leaf + place).physical_type == "INT96" for place in range(count)}
-        if (old.int96 and True in int96) or (old.dates and False in int96):
-            yield token, True in int96
-        leaf += count
+    for column in layout.columns:
+        if (old.int96 and column.has_int96) or (old.dates and column.has_other):
+            yield column.token, column.has_int96
 
 
 def _has_old_values(array: pa.Array, is_int96: bool) -> bool:

@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.arrow_types import flatten_fields, type_name
+from r2d2.formats.arrow_types import type_name
 from r2d2.formats.contract import FileSlice, Range
 from r2d2.formats.files import folded, partition_of, partition_range
 from r2d2.formats.parquet.exactness import Exactness
+from r2d2.formats.parquet.layout import layout_of
 from r2d2.formats.parquet.statistics import column_stats, needs_flags
 from r2d2.model.schema import Token
 from r2d2.model.types import kind_of
@@ -31,12 +32,10 @@ def slice_range(part: FileSlice, token: Token) -> Range | None:
 
 
 def _stored_range(file: pq.ParquetFile, part: FileSlice, token: Token) -> Range | None:
-    leaf = 0
     found = None
-    for stored, kind, leaves in flatten_fields(file.schema_arrow):
-        if token in (stored, folded(stored, part["fold"])):
-            found = leaf, kind
-        leaf += leaves
+    for column in layout_of(file).columns:
+        if token in (column.token, folded(column.token, part["fold"])):
+            found = column.leaves.start, column.kind
     if found is None or (is_.is_decimal(found[1]) and needs_flags(file.metadata.created_by or "")):
         return None  # a decimal that was cut is another number, and the flags that say so are not read here
     stats = column_stats(file.metadata, _row_groups(file.metadata, part), *found, Exactness())

@@ -9,20 +9,19 @@ it cannot read, pyarrow may.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import types as is_
 
 from r2d2.errors import TableError
-from r2d2.formats.arrow_types import flatten_fields, leaf_columns, type_name
+from r2d2.formats.arrow_types import leaf_columns, type_name
 from r2d2.formats.contract import FileSlice
 from r2d2.formats.files import folded, partition_of, slice_of, with_partition
 from r2d2.formats.parquet import NAME
-from r2d2.formats.parquet.int96 import exact_moments, int96_columns
+from r2d2.formats.parquet.int96 import exact_moments
+from r2d2.formats.parquet.layout import Layout, layout_of
 from r2d2.formats.parquet.old_calendar import refuse_old_values
 from r2d2.formats.parquet.page_guard import can_be_believed
 from r2d2.model.schema import Token
@@ -74,80 +73,39 @@ def _stored_columns(part: FileSlice, wanted: set[Token]) -> dict[Token, pa.Chunk
         return {}
     try:
         with pq.ParquetFile(part["path"], page_checksum_verification=True) as file:
-            schema = file.schema_arrow  # worked out anew at every call
-            fields, by_polars = _fields(file, schema, wanted, part["fold"])
-            leaves = _leaf_numbers(schema)
-            fast = [] if part.get("small") else [name for name in fields if name in by_polars]
+            layout = layout_of(file)
+            names = dict.fromkeys(c.token[0] for c in layout.columns if folded(c.token, part["fold"]) in wanted)
+            leaves = {name: layout.leaves[name] for name in names}
+            fast = [] if part.get("small") else [name for name in leaves if name in layout.by_polars]
             fast = _believed(file, part, {name: leaves[name] for name in fast})
-            found = {n: column for n, column in _from_polars(part, fast).items() if _same_kind(schema, n, column)}
-            found |= _from_pyarrow(file, part, {name: leaves[name] for name in fields if name not in found})
+            found = {n: c for n, c in _from_polars(part, fast).items() if _same_kind(layout.schema, n, c)}
+            found |= _from_pyarrow(file, part, {name: leaves[name] for name in leaves if name not in found})
             columns = dict(leaf_columns(found))
-            columns |= _exact_moments(file, part, columns)
-            refuse_old_values(file, columns)
+            if layout.int96:
+                columns |= _exact_moments(layout, part, columns)
+            refuse_old_values(file, layout, columns)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise TableError(f"{os.path.basename(part['path'])} cannot be read ({_first_line(error)})") from error
     return {folded(token, part["fold"]): c for token, c in columns.items() if folded(token, part["fold"]) in wanted}
 
 
 def _exact_moments(
-    file: pq.ParquetFile, part: FileSlice, columns: dict[Token, pa.ChunkedArray]
+    layout: Layout, part: FileSlice, columns: dict[Token, pa.ChunkedArray]
 ) -> dict[Token, pa.ChunkedArray]:
     """The INT96 columns among these, in the unit that holds their values."""
-    found = int96_columns(file) & columns.keys()
+    found = layout.int96 & columns.keys()
 
     @cache
     def all_as(unit: str) -> dict[Token, pa.ChunkedArray]:
         path = part["path"]
         with pq.ParquetFile(path, page_checksum_verification=True, coerce_int96_timestamp_unit=unit) as coarser:
-            leaves = _leaf_numbers(coarser.schema_arrow)
             names = sorted({token[0] for token in found})
-            return dict(leaf_columns(_from_pyarrow(coarser, part, {name: leaves[name] for name in names})))
+            return dict(leaf_columns(_from_pyarrow(coarser, part, {name: layout.leaves[name] for name in names})))
 
     def exact(token: Token) -> pa.ChunkedArray:
         return exact_moments(columns[token], lambda unit: all_as(unit)[token])
 
     return {token: exact(token) for token in found}
-
-
-def _fields(
-    file: pq.ParquetFile, schema: pa.Schema, wanted: set[Token], fold: bool
-) -> tuple[dict[str, None], set[str]]:
-    """The top-level columns to read, and those of them that Polars reads right."""
-    leaves: defaultdict[str, list[tuple[Token, pa.DataType, bool]]] = defaultdict(list)
-    number, stored = 0, file.schema
-    for token, kind, count in flatten_fields(schema):
-        int96 = any(stored.column(number + i).physical_type == "INT96" for i in range(count))
-        leaves[token[0]].append((token, kind, int96))
-        number += count
-    chosen = {
-        name: None for name, columns in leaves.items() if any(folded(token, fold) in wanted for token, _, _ in columns)
-    }
-    fast = {
-        name
-        for name in chosen
-        if all(_polars_reads(kind) and not int96 for _, kind, int96 in leaves[name])
-        and not is_.is_struct(schema.field(name).type)
-    }
-    return chosen, fast
-
-
-def _polars_reads(kind: pa.DataType) -> bool:
-    """Whether Polars gives every value of this type back as it is."""
-    if is_.is_decimal(kind):
-        return bool(is_.is_decimal128(kind))
-    return bool(
-        is_.is_integer(kind)
-        or is_.is_float32(kind)
-        or is_.is_float64(kind)
-        or is_.is_boolean(kind)
-        or is_.is_date32(kind)
-        or is_.is_string(kind)
-        or is_.is_large_string(kind)
-        or is_.is_string_view(kind)
-        or is_.is_binary(kind)
-        or is_.is_large_binary(kind)
-        or (is_.is_timestamp(kind) and kind.tz in (None, "UTC"))
-    )
 
 
 def _from_polars(part: FileSlice, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
@@ -207,13 +165,3 @@ def _row_groups(file: pq.ParquetFile, part: FileSlice) -> list[int]:
             groups.append(number)
         first += file.metadata.row_group(number).num_rows
     return groups
-
-
-def _leaf_numbers(schema: pa.Schema) -> dict[str, list[int]]:
-    """The Parquet leaves below each top-level column."""
-    leaves: defaultdict[str, list[int]] = defaultdict(list)
-    leaf = 0
-    for token, _, count in flatten_fields(schema):
-        leaves[token[0]].extend(range(leaf, leaf + count))
-        leaf += count
-    return leaves

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,15 @@ FAR = 2**62  # beyond any number of rows
 NEVER_AS_PARENT, NEVER_AS_CHILD = np.int32(-(2**31)), np.int32(2**31 - 1)  # unknown statistics never prune
 
 
+class ColumnPlan(NamedTuple):
+    """The columns of some children in the order of comparison, one child after another."""
+
+    ends: Ints  # child by child
+    places: Ints  # in the child
+    parent_places: Ints
+    same_kind: npt.NDArray[np.bool_]  # ranks of different kinds do not compare
+
+
 @dataclass(frozen=True)
 class LakeBounds:
     """The numbers of every table, as parent and as child, with an index of their places."""
@@ -49,6 +59,17 @@ class LakeBounds:
     column: Ints  # position in Schema.columns
     _keys: Ints  # schema and token as one number, sorted …
     _places: Ints  # … and the place of that token in that schema
+
+    def plan(self, parents: Ints, children: Ints) -> ColumnPlan:
+        """For each pair, how children of the one's schema are compared with parents of the other's."""
+        schema, other = self.schema[children], self.schema[parents]
+        width = self.width[schema]
+        ends = np.cumsum(width)
+        places = np.arange(int(width.sum())) - np.repeat(ends - width, width)
+        slots = np.repeat(self.schema_start[schema], width) + places
+        parent_places = self.place_of(np.repeat(other, width), self.token[slots])
+        parent_slots = np.repeat(self.schema_start[other], width) + parent_places
+        return ColumnPlan(ends, places, parent_places, self.kind[slots] == self.kind[parent_slots])
 
     def place_of(self, schemas: Ints, tokens: Ints) -> Ints:
         """Place of each token among the columns of each schema; the schema must have it."""
